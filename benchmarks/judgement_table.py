@@ -34,16 +34,16 @@ from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.metrics.judgement import (
     MODEL_FILE,
+    PROBE,
     TURNS,
-    JudgementProbe,
     JudgementPrompt,
     Pair,
     States,
     models_folder,
-    open_probe,
 )
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.models.layers import count_layers
+from tacit.reasoning.models.linear_probe import Probe
 from tacit.reasoning.training.judgement import read_states
 from tacit.reasoning.training.probes import layers_to_try
 
@@ -76,10 +76,10 @@ def pair_of(history: Any, response: str) -> Pair:
     return tuple(turn for turn in history if turn.strip())[-TURNS:], response
 
 
-def judged_by(states: States, probe: JudgementProbe, layers: list[int]) -> dict[str, Any]:
+def judged_by(states: States, probe: Probe, layers: list[int]) -> dict[str, Any]:
     """Return the values of the metric, and the probability of yes alone."""
     column = layers.index(probe.layer)
-    odds = probe.log_odds(States(states.hidden[:, column : column + 1], states.margins))
+    odds = probe.log_odds(states.hidden[:, column], states.margins)
     return {"judgement": expit(odds), "yes or no": expit(states.margins)}
 
 
@@ -159,7 +159,7 @@ def main() -> None:
     rows = read_pairs()
     sides = {side: [(tuple(row["history"]), row[side]) for row in rows] for side in ("sensible", "senseless")}
     causal = open_causal(arguments.model, dtype=arguments.dtype)
-    probe, prompt, layers = open_probe(arguments.probe), JudgementPrompt(causal), layers_to_try(count_layers(causal.model))
+    probe, prompt, layers = PROBE.open(arguments.probe), JudgementPrompt(causal), layers_to_try(count_layers(causal.model))
     graph = None if arguments.graph is None else open_graph(arguments.graph)
     others = {name: load_metric(name) for name in ("coherence", "similarity")}
     if graph is not None:

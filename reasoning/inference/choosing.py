@@ -257,12 +257,13 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
         return model if isinstance(model, TrainedModel) else open_trained(model, device=device)
     if name in ("likelihood", "yes-no", "probe"):
         from ..models.causal_lm import open_causal
+        from ..models.linear_probe import Probe
         from .likelihood import Likelihood
-        from .probing import ChoiceProbe, ProbeJudge, YesNo, open_choice_probe
+        from .probing import PROBE, ProbeJudge, YesNo
 
         given = None
         if name == "probe":
-            given = probe if isinstance(probe, ChoiceProbe) else open_choice_probe(probe)
+            given = probe if isinstance(probe, Probe) else PROBE.open(probe)
         own = not hasattr(model, "continuation_losses")
         dtype = given.dtype if given is not None else "float32" if name == "likelihood" else "bfloat16"
         causal = open_causal(model, device=device, dtype=dtype) if own else model

@@ -9,20 +9,15 @@ is right. The judge ``yes-no`` takes its log-odds of yes. Where its answer would
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.errors import ModelError
 from ...graph.questions import Instance
 from ..models.asking import States, YesNoPrompt
 from ..models.causal_lm import CausalModel
-from ..models.linear_probe import attach, unpack_probe
-from ..models.modelfile import pack, read_model
+from ..models.linear_probe import Probe, ProbeKind
 
 Matrix = NDArray[np.float64]
 
@@ -83,87 +78,22 @@ class YesNo:
         return _by_instance(margins, instances)
 
 
-# The probe: one small safetensors file of numbers and text.
-
-FILE = "choice-probe.safetensors"
-FORMAT = "tacit choice probe"
-VERSION = 1
-TRAIN = "tacit train choice-probe"
-
-_LARGEST = 2**20
-
-
-@dataclass(frozen=True, eq=False)
-class ChoiceProbe:
-    """A trained probe: log-odds of a choice, to be compared with those of the other choices of its instance.
-
-    Attributes:
-        layer: the layer whose states it reads, from 1 for the one nearest to the input.
-        weights: of the states, shape (width,).
-        model: signature of the language model that it was trained on and belongs to; dtype: the model's number format.
-        facts: training data and the share of pairs in order, plain values for JSON.
-        digest: of its file, empty before it is written.
-    """
-
-    layer: int
-    weights: NDArray[np.float32]
-    model: str
-    dtype: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
-
-    def log_odds(self, states: States) -> Matrix:
-        """Return the log-odds of each choice, shape (n,), by states whose only layer is this probe's."""
-        found: Matrix = states.hidden[:, 0].astype(np.float64) @ self.weights.astype(np.float64)
-        return found
-
-
-def to_bytes(probe: ChoiceProbe) -> bytes:
-    """Return the file of a probe; equal probes give equal bytes."""
-    description = {
-        "format": FORMAT, "version": VERSION, "layer": probe.layer, "model": probe.model, "dtype": probe.dtype,
-        "facts": dict(probe.facts),
-    }  # fmt: skip
-    return pack({"weights": probe.weights.astype(np.float32)}, description)
-
-
-def open_choice_probe(path: Path | str) -> ChoiceProbe:
-    """Open a probe's file, or the folder that holds one.
-
-    Raises:
-        ModelError: the file is missing, damaged, or not a probe for choices.
-    """
-    return from_bytes(*read_model(Path(path), FILE, "probe", TRAIN, _LARGEST))
-
-
-def from_bytes(data: bytes, name: str) -> ChoiceProbe:
-    """Return the probe in a file's bytes; ``name`` names it in errors.
-
-    Raises:
-        ModelError: the bytes are damaged or not a probe for choices.
-    """
-    read = unpack_probe(data, (FORMAT, VERSION), name=name, what="probe for choices", command=TRAIN)
-    told = read.description
-    return ChoiceProbe(read.layer, read.weights, told["model"], str(told.get("dtype")), told["facts"], read.digest)
+PROBE = ProbeKind("probe for choices", "tacit train choice-probe", "choice-probe.safetensors", "tacit choice probe", ("dtype",))
+"""The kind of probe; its log-odds of a choice are to be compared with those of the other choices of its instance."""
 
 
 class ProbeJudge:
-    """The judge ``probe``: the log-odds of a :class:`ChoiceProbe`."""
+    """The judge ``probe``: the log-odds of a probe."""
 
     features: tuple[str, ...] = ("odds",)
 
-    def __init__(self, causal: CausalModel, probe: ChoiceProbe, *, cut: bool = False) -> None:
+    def __init__(self, causal: CausalModel, probe: Probe, *, cut: bool = False) -> None:
         """Read the states of ``causal``; with ``cut``, its layers above the probe's are removed, so that it runs faster.
 
         Raises:
             ModelError: the probe was trained on another model, or with another number format.
         """
-        attach(causal, probe.model, probe.layer, what="probe for choices", command=TRAIN, cut=cut)
-        if causal.dtype != probe.dtype:
-            raise ModelError(
-                f"the probe for choices was trained on a model in {probe.dtype}, and {causal.files.given!r} is open in "
-                f"{causal.dtype}; open it in {probe.dtype}"
-            )
+        probe.attach(causal, cut=cut)
         self.probe = probe
         self._prompt = ChoicePrompt(causal)
         self._reading = threading.Lock()
@@ -181,7 +111,7 @@ class ProbeJudge:
         """
         with self._reading:
             states = self._prompt.read(instances, [self.probe.layer])
-        return _by_instance(self.probe.log_odds(states), instances)
+        return _by_instance(self.probe.log_odds(states.hidden[:, 0]), instances)
 
 
 def _by_instance(values: Matrix, instances: Sequence[Instance]) -> list[Matrix]:

@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
 from ...graph.cache import cache_folder
@@ -27,8 +23,7 @@ from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..cache import LruCache
 from ..models.asking import States, YesNoPrompt
 from ..models.causal_lm import CausalModel, open_causal
-from ..models.linear_probe import attach, unpack_probe
-from ..models.modelfile import pack, read_model
+from ..models.linear_probe import Probe, ProbeKind
 from ..text.language import open_analyser
 from ..text.linking import Linker
 from ..text.parsing import open_parser
@@ -75,71 +70,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-# The probe: one small safetensors file of numbers and text.
-
-FILE = "judgement.safetensors"
-FORMAT = "tacit judgement probe"
-VERSION = 1
-TRAIN = "tacit train judgement"
-SHIPPED = Path(__file__).parent / "judgement_probe"
-"""The probe that ships with tacit, of the model that ``tacit fetch judge`` downloads."""
-
-_LARGEST = 2**20
-
-
-@dataclass(frozen=True, eq=False)
-class JudgementProbe:
-    """A trained probe: log-odds that a response is the true one rather than a false one.
-
-    Attributes:
-        layer: the layer whose states it reads, from 1 for the one nearest to the input.
-        weights: of the states, shape (width,); yes: of the log-odds of yes, 0 to leave them out; bias: added to both.
-        model: signature of the language model that it was trained on and belongs to.
-        facts: training data and the share of pairs in order, plain values for JSON.
-        digest: of its file, empty before it is written.
-    """
-
-    layer: int
-    weights: NDArray[np.float32]
-    yes: float
-    bias: float
-    model: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
-
-    def log_odds(self, states: States) -> NDArray[np.float64]:
-        """Return the log-odds for each response, shape (n,), by states whose only layer is this probe's."""
-        found: NDArray[np.float64] = states.hidden[:, 0].astype(np.float64) @ self.weights.astype(np.float64) + self.bias
-        return found + self.yes * states.margins if self.yes else found
-
-
-def to_bytes(probe: JudgementProbe) -> bytes:
-    """Return the file of a probe; equal probes give equal bytes."""
-    description = {
-        "format": FORMAT, "version": VERSION, "layer": probe.layer, "yes": probe.yes, "bias": probe.bias, "model": probe.model,
-        "facts": dict(probe.facts),
-    }  # fmt: skip
-    return pack({"weights": probe.weights.astype(np.float32)}, description)
-
-
-def open_probe(path: Path | str | None = None) -> JudgementProbe:
-    """Open a probe's file, or the folder that holds one; by default the one that ships with tacit.
-
-    Raises:
-        ModelError: the file is missing, damaged, or not a probe of this metric.
-    """
-    return from_bytes(*read_model(SHIPPED if path is None else Path(path), FILE, "probe", TRAIN, _LARGEST))
-
-
-def from_bytes(data: bytes, name: str) -> JudgementProbe:
-    """Return the probe in a file's bytes; ``name`` names it in errors.
-
-    Raises:
-        ModelError: the bytes are damaged or not a probe of this metric.
-    """
-    read = unpack_probe(data, (FORMAT, VERSION), "yes", "bias", name=name, what="probe of judgement", command=TRAIN)
-    yes, bias = read.numbers["yes"], read.numbers["bias"]
-    return JudgementProbe(read.layer, read.weights, yes, bias, read.description["model"], read.description["facts"], read.digest)
+PROBE = ProbeKind(
+    "probe of judgement", "tacit train judgement", "judgement.safetensors", "tacit judgement probe", ("yes", "bias"),
+    Path(__file__).parent / "judgement_probe",
+)  # fmt: skip
+"""The kind of probe; the one that ships belongs to the model that ``tacit fetch judge`` downloads."""
 
 
 # The metric.
@@ -160,7 +95,7 @@ class Judgement(BatchScoring):
     reads_english = True
     together = 32
 
-    def __init__(self, causal: CausalModel, probe: JudgementProbe, claims: GraphClaims | None = None) -> None:
+    def __init__(self, causal: CausalModel, probe: Probe, claims: GraphClaims | None = None) -> None:
         """Read the states of ``causal``; layers above the probe's are removed unless the probe weighs the log-odds of yes.
 
         Args:
@@ -169,7 +104,7 @@ class Judgement(BatchScoring):
         Raises:
             ModelError: the probe was trained on another model.
         """
-        attach(causal, probe.model, probe.layer, what="probe of judgement", command=TRAIN, cut=not probe.yes)
+        probe.attach(causal, cut=not probe.yes)
         self.prompt = JudgementPrompt(causal)
         self.probe = probe
         self.claims = claims
@@ -213,7 +148,7 @@ class Judgement(BatchScoring):
             if fresh:
                 alone = self.prompt.causal.dtype != "float32"
                 states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes), alone=alone)
-                for pair, value in zip(fresh, self.probe.log_odds(states).tolist(), strict=True):
+                for pair, value in zip(fresh, self.probe.log_odds(states.hidden[:, 0], states.margins).tolist(), strict=True):
                     known[pair] = value
                     self._known.put(pair, value)
         return [value for pair in pairs if (value := known[pair]) is not None]
@@ -277,7 +212,7 @@ def make(
         ModelError: the model or probe is not found, or they do not belong together.
         MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
-    opened = open_probe(probe)
+    opened = PROBE.open(probe)
     if model is None and not has_default():
         raise ModelError(
             f"the language model of judgement, {MODEL_FILE}, is not in {models_folder()}; get it with: tacit fetch judge, or "

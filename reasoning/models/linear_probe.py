@@ -1,12 +1,16 @@
-"""Linear probes of a causal language model (Alain and Bengio, ICLR 2017, workshop track): what their files and uses share.
+"""Linear probes of a causal language model (Alain and Bengio, ICLR 2017, workshop track).
 
-A probe is a layer, a weight for each of its hidden states, and the signature of the model that it was trained on. The metric
-``judgement``, the tuple scorer ``llm-probe`` and the judge ``probe`` of choices each have one of their own kind.
+A probe is a layer, a weight for each of its hidden states, and the signature of the model that it was trained on, in one small
+safetensors file. The metric ``judgement``, the tuple scorer ``llm-probe`` and the judge ``probe`` of choices each have a
+:class:`ProbeKind`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,66 +18,125 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError, ModelError, reason_of
 from .causal_lm import CausalModel
 from .layers import cut_above
-from .modelfile import digest_of, unpack
+from .modelfile import digest_of, pack, read_model, unpack
+
+_VERSION = 1
+_LARGEST = 2**20
 
 
-class ProbeFile(NamedTuple):
-    """What is in a probe's file.
+@dataclass(frozen=True)
+class ProbeKind:
+    """What the probes of one use have in common.
 
     Attributes:
-        layer: from 1 for the one nearest to the input; weights: of its states, shape (width,), float32.
-        numbers: further numbers, by name; description: all that the file says, the layer and the numbers included.
-        digest: of the file.
+        what: the kind in messages, e.g. ``probe of judgement``; command: the command that trains one.
+        file: name of the file in a folder; format: name of its format.
+        keys: attributes of a probe that the file has beside layer, weights, model and facts.
+        shipped: folder of the probe that ships with tacit, if any.
     """
 
+    what: str
+    command: str
+    file: str
+    format: str
+    keys: tuple[Literal["yes", "bias", "dtype"], ...]
+    shipped: Path | None = None
+
+    def open(self, path: Path | str | None = None) -> Probe:
+        """Open a probe's file, or the folder that holds one; by default the one that ships.
+
+        Raises:
+            ModelError: the file is missing, damaged, or not a probe of this kind.
+        """
+        place = self.shipped if path is None else Path(path)
+        if place is None:
+            raise ModelError(f"no {self.what} ships with tacit; make one with: {self.command}")
+        return self.from_bytes(*read_model(place, self.file, "probe", self.command, _LARGEST))
+
+    def from_bytes(self, data: bytes, name: str) -> Probe:
+        """Return the probe in a file's bytes; ``name`` names the file in errors.
+
+        Raises:
+            ModelError: the bytes are damaged or not a probe of this kind.
+        """
+        try:
+            head, arrays = unpack(data, self.format, _VERSION)
+            weights, layer = arrays["weights"], head["layer"]
+            given: dict[str, Any] = {key: str(head[key]) if key == "dtype" else float(head[key]) for key in self.keys}
+            numbers = [value for key, value in given.items() if key != "dtype"]
+            sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size and np.isfinite(numbers).all()
+            if not (sound and type(layer) is int and layer >= 1):
+                raise ValueError("its weights, bias or layer are invalid")
+            return Probe(self, layer, weights, str(head["model"]), **given, facts=dict(head["facts"]), digest=digest_of(data))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"{name} is not a {self.what} ({reason_of(error)}); give one that {self.command} wrote") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """A trained probe: a linear function of hidden states that gives log-odds.
+
+    Attributes:
+        layer: the layer whose states it reads, from 1 for the one nearest to the input.
+        weights: of the states, float32, shape (width,).
+        model: signature of the language model that it was trained on and belongs to.
+        yes: weight of the model's log-odds of yes, 0 to leave them out; bias: added to the sum.
+        dtype: number format of the model in training; empty where the kind does not record it.
+        facts: training data and agreement with labels, plain values for JSON.
+        digest: of its file, empty before it is written.
+    """
+
+    kind: ProbeKind
     layer: int
     weights: NDArray[np.float32]
-    numbers: dict[str, float]
-    description: dict[str, Any]
-    digest: str
+    model: str
+    yes: float = 0.0
+    bias: float = 0.0
+    dtype: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
 
+    def log_odds(self, hidden: NDArray[np.float32], margins: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return log-odds, shape (n,).
 
-def unpack_probe(data: bytes, form: tuple[str, int], *numbers: str, name: str, what: str, command: str) -> ProbeFile:
-    """Return the parts of a probe's file.
+        Args:
+            hidden: states of the probe's layer, shape (n, width).
+            margins: the model's log-odds of yes, shape (n,); needed where the probe weighs them.
+        """
+        found: NDArray[np.float64] = hidden.astype(np.float64) @ self.weights.astype(np.float64) + self.bias
+        return found + self.yes * margins if self.yes and margins is not None else found
 
-    Args:
-        form: the format's name and version; numbers: names of the numbers beside the weights.
-        name: of the file, what: kind of probe, e.g. ``probe of judgement``; command: the command that makes one; for messages.
+    def to_bytes(self) -> bytes:
+        """Return the probe's file; equal probes give equal bytes."""
+        description: dict[str, Any] = {
+            "format": self.kind.format, "version": _VERSION, "layer": self.layer, "model": self.model, "facts": dict(self.facts),
+            **{key: getattr(self, key) for key in self.kind.keys},
+        }  # fmt: skip
+        return pack({"weights": self.weights.astype(np.float32)}, description)
 
-    Raises:
-        ModelError: the bytes are damaged or of another format, or a part is missing or invalid.
-    """
-    try:
-        head, arrays = unpack(data, *form)
-        weights, layer, found = arrays["weights"], head["layer"], {number: float(head[number]) for number in numbers}
-        sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size and np.isfinite([*found.values()]).all()
-        if not (sound and type(layer) is int and layer >= 1):
-            raise ValueError("its weights, bias or layer are invalid")
-        return ProbeFile(
-            layer, weights, found, {**head, "model": str(head["model"]), "facts": dict(head["facts"])}, digest_of(data)
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{name} is not a {what} ({reason_of(error)}); give one that {command} wrote") from error
+    def written(self) -> Probe:
+        """Return the probe as it is read from its file, with the digest."""
+        return self.kind.from_bytes(self.to_bytes(), self.kind.file)
 
+    def attach(self, causal: CausalModel, *, cut: bool) -> None:
+        """Check that the probe belongs to ``causal``, and with ``cut`` remove the layers above the probe's.
 
-def attach(causal: CausalModel, model: str, layer: int, *, what: str, command: str, cut: bool) -> None:
-    """Check that a probe belongs to ``causal``, and with ``cut`` remove the layers above the probe's.
-
-    Args:
-        model: signature of the model that the probe was trained on; layer: the probe's.
-        what: kind of probe, e.g. ``probe of judgement``; command: the command that makes one; for messages.
-
-    Raises:
-        ModelError: it was trained on another model, or with ``cut`` the model has no such layer.
-    """
-    given = causal.files.given
-    if model.rpartition("@")[2] != causal.files.digest:
-        raise ModelError(
-            f"the {what} was trained on {model}, and {given!r} is {causal.files.signature}; give that model, or make a probe for "
-            f"this one with: {command}"
-        )
-    if cut:
-        try:
-            cut_above(causal.model, layer)
-        except InputError as error:
-            raise ModelError(f"the {what} does not fit the model {given!r}: {error}") from error
+        Raises:
+            ModelError: it was trained on another model or number format, or with ``cut`` the model has no such layer.
+        """
+        given = causal.files.given
+        if self.model.rpartition("@")[2] != causal.files.digest:
+            raise ModelError(
+                f"the {self.kind.what} was trained on {self.model}, and {given!r} is {causal.files.signature}; give that model, "
+                f"or make a probe for this one with: {self.kind.command}"
+            )
+        if self.dtype and causal.dtype != self.dtype:
+            raise ModelError(
+                f"the {self.kind.what} was trained on a model in {self.dtype}, and {given!r} is open in {causal.dtype}; open it "
+                f"in {self.dtype}"
+            )
+        if cut:
+            try:
+                cut_above(causal.model, self.layer)
+            except InputError as error:
+                raise ModelError(f"the {self.kind.what} does not fit the model {given!r}: {error}") from error

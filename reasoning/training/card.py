@@ -23,12 +23,10 @@ from .recipe import (
 )
 
 if TYPE_CHECKING:
-    from ..inference.probing import ChoiceProbe
     from ..metrics.accent.scorers.compact import Compact
-    from ..metrics.accent.scorers.language_models import Probe
     from ..metrics.commonsense.regressor import Regressor
     from ..metrics.grade.checkpoint import Checkpoint
-    from ..metrics.judgement import JudgementProbe
+    from ..models.linear_probe import Probe
     from .pipeline import Evaluation
 
 _KINDS = ("pearson", "spearman")
@@ -308,7 +306,7 @@ def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
     )  # fmt: skip
 
 
-def choice_probe_card(probe: ChoiceProbe, *, path: str) -> str:
+def choice_probe_card(probe: Probe, *, path: str) -> str:
     """Return the card of a probe for choices as Markdown; ``path`` is the folder as users will write it."""
     facts = probe.facts
     return render(
@@ -320,7 +318,7 @@ def choice_probe_card(probe: ChoiceProbe, *, path: str) -> str:
     )  # fmt: skip
 
 
-def judgement_card(probe: JudgementProbe, *, path: str | None, remarks: str = "") -> str:
+def judgement_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
     """Return the card of a probe for the metric ``judgement`` as Markdown; the arguments are those of :func:`probe_card`."""
     facts = probe.facts
     # the probe that ships recorded the settings one by one, and has a fitted weight of yes

@@ -12,10 +12,11 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance
-from ..inference.probing import ChoiceProbe, ChoicePrompt, from_bytes, to_bytes
+from ..inference.probing import PROBE, ChoicePrompt
 from ..models.asking import States
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
+from ..models.linear_probe import Probe
 from ..models.modelfile import digest_of
 from .corpora import k_folds
 from .probes import (
@@ -88,7 +89,7 @@ def train_choice_probe(
     seed: int = 0,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> ChoiceProbe:
+) -> Probe:
     """Return a probe of ``causal``, trained on right against wrong choices; instances count the same.
 
     Layer and penalty are chosen by the pairs of dialogues that are left out of the fit, in five folds.
@@ -123,13 +124,12 @@ def train_choice_probe(
     spread = scale(states.hidden[:, chosen.column])
     weights = fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
     margins = states.margins[pairs.right] - states.margins[pairs.wrong]
-    probe = ChoiceProbe(
-        layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, causal.dtype,
-        {
+    return Probe(
+        PROBE, layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, dtype=causal.dtype,
+        facts={
             **(facts or {}), "instances": len(np.unique(pairs.owner)), "pairs": len(pairs.right),
             "dialogues": int(pairs.group.max()) + 1, "layers": depth, "penalty": chosen.penalty, "ordered": round(ordered, 4),
             "interval": np.percentile(resampled(chosen.above, pairs, seed), [2.5, 97.5]).round(4).tolist(),
             "yes_alone": round(share_in_order(margins, pairs.weights), 4), "variants": variants, "seed": seed,
         },
-    )  # fmt: skip
-    return from_bytes(to_bytes(probe), "choice-probe")
+    ).written()  # fmt: skip

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ..metrics.coherence.associations import words_of
-from ..metrics.judgement import TURNS, JudgementProbe, JudgementPrompt, Pair, from_bytes, to_bytes
+from ..metrics.judgement import PROBE, TURNS, JudgementPrompt, Pair
 from ..models.asking import States
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
+from ..models.linear_probe import Probe
 from ..models.modelfile import digest_of
 from ..text.perturbing import negated, turned
 from .corpora import Dialogue, k_folds
@@ -224,7 +225,7 @@ def train_judgement(
     seed: int = 0,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> JudgementProbe:
+) -> Probe:
     """Return a probe of ``causal``, trained on true against false responses.
 
     Args:
@@ -280,9 +281,9 @@ def train_judgement(
         for kind in dict.fromkeys(kinds.tolist())
     }
     interval = np.percentile(resampled(mixed, pairs, seed), [2.5, 97.5]).round(4).tolist()
-    probe = JudgementProbe(
-        layers[chosen.column], (slope * weights).astype(np.float32), slope * yes, -slope * centre, causal.files.signature,
-        {
+    return Probe(
+        PROBE, layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, slope * yes, -slope * centre,
+        facts={
             **(facts or {}), "histories": len(contrasts), "pairs": len(pairs.right), "corpora": len(_corpora(contrasts)),
             "dialogues": len(np.unique([one.dialogue for one in contrasts])), "layers": depth, "penalty": chosen.penalty,
             "ordered": round(share_in_order(mixed, pairs.weights), 4), "interval": interval,
@@ -291,8 +292,7 @@ def train_judgement(
             "kinds": by_kind, "variants": variants, "seed": seed,
             "data": digest_of(json.dumps(contrasts).encode()),
         },
-    )  # fmt: skip
-    return from_bytes(to_bytes(probe), "judgement")
+    ).written()  # fmt: skip
 
 
 def _corpora(contrasts: Sequence[Contrast]) -> list[str]:

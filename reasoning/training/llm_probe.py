@@ -17,10 +17,11 @@ from sklearn.linear_model import LogisticRegression
 
 from ...graph.errors import InputError
 from ..metrics.accent.events import head_form
-from ..metrics.accent.scorers.language_models import PlausibilityPrompt, Probe, from_bytes, to_bytes
+from ..metrics.accent.scorers.language_models import PROBE, PlausibilityPrompt
 from ..metrics.accent.verbalise import verbalise
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
+from ..models.linear_probe import Probe
 from .corpora import k_folds
 from .loop import digest_of
 from .probes import layers_to_try
@@ -106,18 +107,15 @@ def train_probe(
     data_digest = digest_of([tuple(map(str, one)) for one in kept])
     (line,) = _lines(states[:, layers.index(layer)].astype(np.float64), data, (penalty,))
     slope, bias = _scaling(said, data.labels)
-    probe = Probe(
-        layer,
-        (slope * line.weights).astype(np.float32),
-        bias - slope * float(line.off @ line.weights),
-        causal.files.signature,
-        {
+    return Probe(
+        PROBE, layer, (slope * line.weights).astype(np.float32), causal.files.signature,
+        bias=bias - slope * float(line.off @ line.weights),
+        facts={
             **(facts or {}), "tuples": len(kept), "left_out": len(judged) - len(kept), "heads": int(data.heads.max()) + 1,
             "plausible": round(float(data.labels.mean()), 4), "data": data_digest, "layers": depth, "penalty": penalty,
             "auc": round(auc, 4), "interval": interval, "best": round(best.auc, 4), "variants": len(tried), "seed": seed,
         },
-    )  # fmt: skip
-    return from_bytes(to_bytes(probe), "probe")
+    ).written()  # fmt: skip
 
 
 def agreement(labels: NDArray[Any], relations: NDArray[Any], said: Floats) -> float:

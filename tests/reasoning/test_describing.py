@@ -24,7 +24,7 @@ from tacit.reasoning import (
 from tacit.reasoning.base import Signature
 from tacit.reasoning.describing import choice_table, recommend, scorer_table
 from tacit.reasoning.evaluation.correlation import Correlation, Figures, SetFigures, shipped_figures
-from tacit.reasoning.metrics.judgement import open_probe
+from tacit.reasoning.metrics.judgement import PROBE
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import FOR_PROGRAMS, KINDS
 from tacit.reasoning.training.reference import without_reference
@@ -200,7 +200,7 @@ def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:
 
 def test_the_figures_of_judgement_and_overall_are_of_the_models_that_ship() -> None:
     """Their language model is not on every machine."""
-    probe = open_probe()
+    probe = PROBE.open()
     parts = (("model", probe.model.rpartition("@")[2]), ("dtype", "bfloat16"), ("probe", probe.digest))
     assert {one.signature for one in shipped_figures()["judgement"].sets} == {str(Signature("judgement", parts, 1))}
     (coherence,) = {one.signature for one in shipped_figures()["coherence"].sets}

@@ -248,9 +248,9 @@ def llm_probe(
     Its agreement with the labels is measured on held-out heads.
     """
     from ....graph.atomic import check_folder, new_folder
-    from ....reasoning.metrics.accent.scorers.language_models import FILE, to_bytes
+    from ....reasoning.metrics.accent.scorers.language_models import PROBE
 
-    check_folder(output, FILE, "a probe")
+    check_folder(output, PROBE.file, "a probe")
     rows, files = read_judged_files(judged, strict)
     from ....reasoning.models.causal_lm import open_causal
     from ....reasoning.training.card import probe_card as card
@@ -263,7 +263,7 @@ def llm_probe(
     with Stages(lambda stage: _NOUNS[stage], quiet=quiet) as stages:
         probe = train_probe(rows, causal, seed=seed, facts=told, progress=stages.tell)
     with new_folder(output) as fresh:
-        (fresh / FILE).write_bytes(to_bytes(probe))
+        (fresh / PROBE.file).write_bytes(probe.to_bytes())
         (fresh / "README.md").write_bytes(card(probe, path=output.name).encode())
     made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer}
     say(output, json, made | (dict(probe.facts) if json else {name: probe.facts[name] for name in _SHOWN}))

@@ -96,9 +96,9 @@ def choice_probe(
     tacit choose --model MODEL --probe FOLDER judges by it. An interrupted run continues when the command is run again.
     """
     from ....graph.atomic import check_folder, new_folder
-    from ....reasoning.inference.probing import FILE, to_bytes
+    from ....reasoning.inference.probing import PROBE
 
-    check_folder(output, FILE, "a probe for choices")
+    check_folder(output, PROBE.file, "a probe for choices")
     from ....reasoning.training.recipe import open_recipe
 
     settings = open_recipe("choice-probe", recipe, seed=seed)
@@ -119,7 +119,7 @@ def choice_probe(
     with Stages(lambda stage: _NOUNS[stage], quiet=quiet) as stages:
         probe = train_choice_probe(rows, causal, states, seed=settings.seed, facts=told, progress=stages.tell)
     with new_folder(output) as fresh:
-        (fresh / FILE).write_bytes(to_bytes(probe))
+        (fresh / PROBE.file).write_bytes(probe.to_bytes())
         (fresh / "README.md").write_bytes(card(probe, path=output.name).encode())
     delete_states(states)
     made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer}

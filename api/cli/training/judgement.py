@@ -46,9 +46,9 @@ def judgement(
     An interrupted run continues when the command is run again.
     """
     from ....graph.atomic import check_folder, new_folder
-    from ....reasoning.metrics.judgement import FILE, to_bytes
+    from ....reasoning.metrics.judgement import PROBE
 
-    check_folder(output, FILE, "a probe of judgement")
+    check_folder(output, PROBE.file, "a probe of judgement")
     from ....reasoning.training.recipe import open_recipe
 
     settings = open_recipe("judgement", recipe, seed=seed)
@@ -73,7 +73,7 @@ def judgement(
     with Stages(lambda stage: _NOUNS[stage], quiet=quiet) as stages:
         probe = train_judgement(contrasts, causal, states, weigh=others, seed=settings.seed, facts=told, progress=stages.tell)
     with new_folder(output) as fresh:
-        (fresh / FILE).write_bytes(to_bytes(probe))
+        (fresh / PROBE.file).write_bytes(probe.to_bytes())
         (fresh / "README.md").write_bytes(card(probe, path=output.name).encode())
     delete_states(states)
     made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer, "yes": round(probe.yes, 4)}

@@ -11,17 +11,14 @@ from tacit.graph.errors import InputError, ModelError
 from tacit.graph.questions import Instance
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.inference.probing import (
-    FILE,
-    ChoiceProbe,
+    PROBE,
     ChoicePrompt,
     ProbeJudge,
     YesNo,
-    from_bytes,
-    open_choice_probe,
     proposal,
-    to_bytes,
 )
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+from tacit.reasoning.models.linear_probe import Probe
 from tacit.reasoning.training.choice_probe import pairs_of, train_choice_probe
 
 from tests.reasoning.metrics.accent.tiny_judges import CHAT, save_judge
@@ -49,7 +46,7 @@ def causal(folder: Path) -> CausalModel:
 
 
 @pytest.fixture(scope="module")
-def trained(causal: CausalModel, tmp_path_factory: pytest.TempPathFactory) -> tuple[ChoiceProbe, Path]:
+def trained(causal: CausalModel, tmp_path_factory: pytest.TempPathFactory) -> tuple[Probe, Path]:
     states = tmp_path_factory.mktemp("states")
     return train_choice_probe([instance(number) for number in range(12)], causal, states, seed=1), states
 
@@ -92,7 +89,7 @@ def test_yes_no_is_a_judge_like_the_others(causal: CausalModel) -> None:
     assert YesNo(causal).measure([]) == []
 
 
-def test_a_probe_learns_what_is_right(trained: tuple[ChoiceProbe, Path], folder: Path) -> None:
+def test_a_probe_learns_what_is_right(trained: tuple[Probe, Path], folder: Path) -> None:
     probe, _ = trained
     assert probe.facts["pairs"] == 12 * 4
     assert probe.facts["ordered"] > 0.9
@@ -106,7 +103,7 @@ def test_a_probe_learns_what_is_right(trained: tuple[ChoiceProbe, Path], folder:
     assert probe.digest in str(chooser.signature)
 
 
-def test_judges_of_one_open_model_leave_it_whole(trained: tuple[ChoiceProbe, Path], folder: Path, causal: CausalModel) -> None:
+def test_judges_of_one_open_model_leave_it_whole(trained: tuple[Probe, Path], folder: Path, causal: CausalModel) -> None:
     probe, _ = trained
     lowest = replace(probe, layer=1)
     chooser = load_chooser(None, ["probe", "yes-no"], model=open_causal(folder), probe=lowest)
@@ -117,18 +114,18 @@ def test_judges_of_one_open_model_leave_it_whole(trained: tuple[ChoiceProbe, Pat
     assert cut.values([one])[0] == pytest.approx(found[:, :1], abs=1e-3)
 
 
-def test_training_is_repeatable_and_goes_on(trained: tuple[ChoiceProbe, Path], causal: CausalModel, tmp_path: Path) -> None:
+def test_training_is_repeatable_and_goes_on(trained: tuple[Probe, Path], causal: CausalModel, tmp_path: Path) -> None:
     probe, states = trained
     for path in sorted(states.glob("*.safetensors"))[:5]:
         path.unlink()
     rows = [instance(number) for number in range(12)]
     stages: list[tuple[str, int, int]] = []
     again = train_choice_probe(rows, causal, states, seed=1, progress=lambda *told: stages.append(told))
-    assert to_bytes(again) == to_bytes(probe)
+    assert again.to_bytes() == probe.to_bytes()
     assert stages[11] == ("reading", 12, 12)
     assert stages[-1][0] == "fitting"
-    (tmp_path / FILE).write_bytes(to_bytes(probe))
-    opened = open_choice_probe(tmp_path)
+    (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
+    opened = PROBE.open(tmp_path)
     assert (opened.layer, opened.dtype, opened.digest) == (probe.layer, "float32", probe.digest)
     assert np.array_equal(opened.weights, probe.weights)
 
@@ -146,7 +143,7 @@ def test_an_instance_of_any_number_of_choices_counts_once() -> None:
         pairs_of([instance(number, id="same") for number in range(12)])
 
 
-def test_what_does_not_belong_together_is_refused(trained: tuple[ChoiceProbe, Path], folder: Path, tmp_path: Path) -> None:
+def test_what_does_not_belong_together_is_refused(trained: tuple[Probe, Path], folder: Path, tmp_path: Path) -> None:
     probe, _ = trained
     with pytest.raises(ModelError, match=r"was trained on a model in float32, and .* is open in bfloat16; open it in float32"):
         ProbeJudge(open_causal(folder, dtype="bfloat16"), probe)
@@ -154,7 +151,7 @@ def test_what_does_not_belong_together_is_refused(trained: tuple[ChoiceProbe, Pa
     with pytest.raises(ModelError, match="the probe for choices was trained on"):
         load_chooser(None, ["probe"], model=other, probe=probe)
     with pytest.raises(ModelError, match="is not a probe for choices"):
-        from_bytes(b"x" * 40, "odd.safetensors")
+        PROBE.from_bytes(b"x" * 40, "odd.safetensors")
     with pytest.raises(ModelError, match="tacit train choice-probe"):
         load_chooser(None, ["probe"], model=other, probe=tmp_path / "nowhere")
     for judges, given, message in (

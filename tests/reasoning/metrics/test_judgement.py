@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.open import open_graph
-from tacit.reasoning.metrics.judgement import FILE, JudgementProbe, make, open_probe, to_bytes, transcript
+from tacit.reasoning.metrics.judgement import PROBE, make, transcript
 from tacit.reasoning.metrics.judgement_claims import AGAINST, GraphClaims
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.text.language import open_analyser
@@ -25,6 +25,7 @@ pytest.importorskip("transformers")
 from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
 from tacit.reasoning.models.asking import template_tokens
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
+from tacit.reasoning.models.linear_probe import Probe
 from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, train_judgement
 from tacit.reasoning.training.probes import layers_to_try
 from tacit.reasoning.training.reference import LEAST_JUDGED
@@ -50,9 +51,9 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
     return open_causal(save_judge(tmp_path_factory.mktemp("plain") / "model", layers=LAYERS, more=WORDS, kind="llama"))
 
 
-def probe_of(causal: CausalModel, layer: int = 2, yes: float = 0.0) -> JudgementProbe:
+def probe_of(causal: CausalModel, layer: int = 2, yes: float = 0.0) -> Probe:
     weights = np.random.default_rng(layer).normal(0, 0.02, WIDTH).astype(np.float32)
-    return JudgementProbe(layer, weights, yes, -0.3, causal.files.signature, {}, "of-a-test")
+    return Probe(PROBE, layer, weights, causal.files.signature, yes, -0.3, digest="of-a-test")
 
 
 def read_at_once(causal: CausalModel, turns: tuple[str, ...], response: str) -> tuple[Any, float]:
@@ -109,7 +110,7 @@ def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: Caus
         one.value for one in scores
     ]
     assert sum(read) == before  # the second time nothing is read
-    expected = [probe_of(causal).log_odds(JudgementPrompt(causal).read([pair], [2]))[0] for pair in PAIRS]
+    expected = [probe_of(causal).log_odds(JudgementPrompt(causal).read([pair], [2]).hidden[:, 0])[0] for pair in PAIRS]
     np.testing.assert_allclose([one.value for one in scores], 1 / (1 + np.exp(-np.array(expected))), rtol=0, atol=1e-5)
 
 
@@ -181,28 +182,28 @@ def test_a_probe_goes_with_its_own_model_alone(causal: CausalModel, tmp_path: Pa
         Judgement(open_causal(causal.files.folder), probe_of(causal, 9))
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path))
     (tmp_path / "probe").mkdir()
-    (tmp_path / "probe" / FILE).write_bytes(to_bytes(probe_of(causal)))
+    (tmp_path / "probe" / PROBE.file).write_bytes(probe_of(causal).to_bytes())
     with pytest.raises(ModelError, match="get it with: tacit fetch judge, or name a model with"):
         make(probe=tmp_path / "probe")
 
 
 def test_the_file_of_a_probe(causal: CausalModel, tmp_path: Path) -> None:
     probe = replace(probe_of(causal, yes=0.25), facts={"pairs": 7})
-    (tmp_path / FILE).write_bytes(to_bytes(probe))
-    opened = open_probe(tmp_path)
+    (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
+    opened = PROBE.open(tmp_path)
     assert (opened.layer, opened.yes, opened.bias, opened.model, opened.facts) == (2, 0.25, -0.3, probe.model, {"pairs": 7})
     np.testing.assert_array_equal(opened.weights, probe.weights)
-    assert to_bytes(opened) == to_bytes(probe)
+    assert opened.to_bytes() == probe.to_bytes()
     for changed, reason in (
         ({"layer": 0}, "weights, bias or layer"),
         ({"weights": np.array([np.nan], np.float32)}, "not finite"),
     ):
-        (tmp_path / FILE).write_bytes(to_bytes(replace(probe, **changed)))
+        (tmp_path / PROBE.file).write_bytes(replace(probe, **changed).to_bytes())
         with pytest.raises(ModelError, match=reason):
-            open_probe(tmp_path)
-    (tmp_path / FILE).write_bytes(b"once upon a time")
+            PROBE.open(tmp_path)
+    (tmp_path / PROBE.file).write_bytes(b"once upon a time")
     with pytest.raises(ModelError, match="is not a probe of judgement"):
-        open_probe(tmp_path)
+        PROBE.open(tmp_path)
 
 
 def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
@@ -307,7 +308,7 @@ def test_a_probe_that_is_no_better_than_chance_is_not_written(
 
 
 def test_the_shipped_probe_has_a_reference_for_percentiles() -> None:
-    probe = open_probe()
+    probe = PROBE.open()
     model = probe.model.rpartition("@")[2]
     (reference,) = references_of("judgement", [SHIPPED])
     assert reference.signature == f"judgement|model:{model}|dtype:bfloat16|probe:{probe.digest}|v:1"

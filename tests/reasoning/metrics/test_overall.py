@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tacit.reasoning import load_metric
 from tacit.reasoning.describing import describe_metrics
-from tacit.reasoning.metrics.judgement import FILE, JudgementProbe, to_bytes
+from tacit.reasoning.metrics.judgement import PROBE
 from tacit.reasoning.metrics.overall import COHERENCE, JUDGEMENT, Scale
+from tacit.reasoning.models.linear_probe import Probe
 from tacit.reasoning.reference import SHIPPED, references_of
 
 from .accent.tiny_judges import save_judge
@@ -32,8 +33,8 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     words = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4
     causal = open_causal(save_judge(folder / "model", layers=3, more=words, kind="llama"))
     weights = np.random.default_rng(0).normal(0, 0.05, 32).astype(np.float32)
-    (folder / FILE).write_bytes(to_bytes(JudgementProbe(2, weights, 0.4, -0.3, causal.files.signature)))
-    return {"model": str(folder / "model"), "probe": str(folder / FILE), "dtype": "float32"}
+    (folder / PROBE.file).write_bytes(Probe(PROBE, 2, weights, causal.files.signature, 0.4, -0.3).to_bytes())
+    return {"model": str(folder / "model"), "probe": str(folder / PROBE.file), "dtype": "float32"}
 
 
 def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str, str]) -> None:

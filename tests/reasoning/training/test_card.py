@@ -7,10 +7,10 @@ from pathlib import Path
 import jinja2
 import pytest
 from tacit.reasoning.metrics.accent.scorers.compact import open_compact
-from tacit.reasoning.metrics.accent.scorers.language_models import open_probe
+from tacit.reasoning.metrics.accent.scorers.language_models import PROBE
 from tacit.reasoning.metrics.coherence.checkpoint import open_checkpoint
 from tacit.reasoning.metrics.commonsense.regressor import load_regressor
-from tacit.reasoning.metrics.judgement import open_probe as open_judgement
+from tacit.reasoning.metrics.judgement import PROBE as JUDGEMENT
 from tacit.reasoning.training.card import (
     coherence_card,
     commonsense_card,
@@ -31,8 +31,8 @@ def test_shipped_cards_are_what_the_templates_give() -> None:
     assert (retriever / "LICENSE").read_text(encoding="utf-8") == licence_text("retriever")
     checkpoint = open_checkpoint()
     made = {
-        "metrics/accent/probe": probe_card(open_probe(), path=None),
-        "metrics/judgement_probe": judgement_card(open_judgement(), path=None),
+        "metrics/accent/probe": probe_card(PROBE.open(), path=None),
+        "metrics/judgement_probe": judgement_card(JUDGEMENT.open(), path=None),
         "metrics/coherence/model": coherence_card(checkpoint.header, checkpoint.digest, path=None),
         "metrics/commonsense/model": commonsense_card(load_regressor(REASONING / "metrics" / "commonsense" / "model"), path=""),
     }

@@ -6,8 +6,7 @@ inference is plausible; ``comet-loss`` is the likelihood of the tail under a COM
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,7 @@ from .....graph.errors import InputError
 from ....cache import LruCache
 from ....models.asking import PLACEHOLDER, Template, chat_template, chats, template_tokens
 from ....models.causal_lm import CausalModel, open_causal, read_ends
-from ....models.linear_probe import attach, unpack_probe
-from ....models.modelfile import pack, read_model
+from ....models.linear_probe import Probe, ProbeKind
 from ..events import tail_form
 from ..tails.comet import Comet
 from ..tails.source import Query
@@ -93,72 +91,12 @@ class PlausibilityPrompt:
         return chat_template(self.causal, system + messages, without_system + messages[1:])
 
 
-# Linear probes (Alain and Bengio, ICLR 2017, workshop track): a direction in the hidden states of a layer that separates tuples
-# rated plausible from the others, in one small safetensors file of numbers and text.
+# The probe of ``llm-probe``: a direction in the hidden states of a layer that separates tuples rated plausible from the others.
 
-FILE = "probe.safetensors"
-FORMAT = "tacit probe"
-VERSION = 1
-TRAIN = "tacit train llm-probe"
-SHIPPED = Path(__file__).parents[1] / "probe"
-"""The probe that ships with tacit."""
-
-_LARGEST = 2**20
-
-
-@dataclass(frozen=True, eq=False)
-class Probe:
-    """A trained probe.
-
-    Attributes:
-        layer: the layer whose states it reads, from 1 for the one nearest to the input.
-        weights: of the states, shape (width,); bias: added to the weighted sum.
-        model: signature of the language model that it was trained on and belongs to.
-        facts: training data and agreement with ratings, plain values for JSON.
-        digest: of its file, empty before it is written.
-    """
-
-    layer: int
-    weights: NDArray[np.float32]
-    bias: float
-    model: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
-
-    def chances(self, states: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the probability that each tuple is rated plausible, in 0..1, shape (n,), by states of shape (n, width)."""
-        found: NDArray[np.float64] = expit(states.astype(np.float64) @ self.weights.astype(np.float64) + self.bias)
-        return found
-
-
-def to_bytes(probe: Probe) -> bytes:
-    """Return the file of a probe; equal probes give equal bytes."""
-    description = {
-        "format": FORMAT, "version": VERSION, "layer": probe.layer, "bias": probe.bias, "model": probe.model,
-        "facts": dict(probe.facts),
-    }  # fmt: skip
-    return pack({"weights": probe.weights.astype(np.float32)}, description)
-
-
-def open_probe(path: Path | str | None = None) -> Probe:
-    """Open a probe's file, or the folder that holds one; by default the one that ships with tacit.
-
-    Raises:
-        ModelError: the file is missing, damaged, or not a probe.
-    """
-    place = SHIPPED if path is None else Path(path)
-    return from_bytes(*read_model(place, FILE, "probe", TRAIN, _LARGEST))
-
-
-def from_bytes(data: bytes, name: str) -> Probe:
-    """Return the probe in a file's bytes; ``name`` names it in errors.
-
-    Raises:
-        ModelError: the bytes are damaged or not a probe.
-    """
-    read = unpack_probe(data, (FORMAT, VERSION), "bias", name=name, what="probe", command=TRAIN)
-    held = read.description
-    return Probe(read.layer, read.weights, read.numbers["bias"], held["model"], held["facts"], read.digest)
+PROBE = ProbeKind(
+    "probe", "tacit train llm-probe", "probe.safetensors", "tacit probe", ("bias",), Path(__file__).parents[1] / "probe"
+)
+"""The kind of probe; the one that ships belongs to the model that ``tacit fetch judge`` downloads."""
 
 
 # The scorer ``llm-probe``.
@@ -181,7 +119,7 @@ class LlmProbe:
         Raises:
             ModelError: the probe was trained on another model.
         """
-        attach(causal, probe.model, probe.layer, what="probe", command=TRAIN, cut=True)
+        probe.attach(causal, cut=True)
         self.prompt = PlausibilityPrompt(causal)
         self.probe = probe
         self._known: LruCache[Verbalised, TupleScore] = LruCache(_CACHE_SIZE)
@@ -205,7 +143,7 @@ class LlmProbe:
 
     def _score(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
         states = self.prompt.states(inferences, [self.probe.layer])[:, 0]
-        return [TupleScore(chance) for chance in self.probe.chances(states).tolist()]
+        return [TupleScore(chance) for chance in expit(self.probe.log_odds(states)).tolist()]
 
 
 def open_llm_probe(
@@ -225,7 +163,7 @@ def open_llm_probe(
         ModelError: the model or probe cannot be found, or the two do not belong together.
         MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
-    opened = open_probe(probe)
+    opened = PROBE.open(probe)
     return LlmProbe(open_causal(model, device=device, dtype=dtype), opened)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
-from tacit.reasoning.metrics.accent.scorers.language_models import FILE, Probe, open_probe, to_bytes
+from tacit.reasoning.metrics.accent.scorers.language_models import PROBE
 from tacit.reasoning.metrics.accent.verbalise import verbalise
 
 from tests.reasoning.metrics.accent.tiny_judges import CHAT, KINDS, save_judge
@@ -21,6 +21,7 @@ from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, Pla
 from tacit.reasoning.models.asking import template_tokens
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.models.layers import cut_above, watched
+from tacit.reasoning.models.linear_probe import Probe
 from tacit.reasoning.training.card import probe_card as card
 from tacit.reasoning.training.llm_probe import FOLDS, Labelled, agreement, train_probe
 
@@ -48,7 +49,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
 
 def probe_of(causal: CausalModel, layer: int = 2) -> Probe:
     weights = np.random.default_rng(layer).normal(0, 0.02, WIDTH).astype(np.float32)
-    return Probe(layer, weights, -0.3, causal.files.signature, {}, "of-a-test")
+    return Probe(PROBE, layer, weights, causal.files.signature, bias=-0.3, digest="of-a-test")
 
 
 def read_at_once(causal: CausalModel, probe: Probe, one: tuple[str, str, str]) -> float:
@@ -152,14 +153,14 @@ def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Pat
 
 def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
     probe = replace(probe_of(plain), facts={"tuples": 7})
-    (tmp_path / FILE).write_bytes(to_bytes(probe))
-    for place in (tmp_path, tmp_path / FILE):
-        opened = open_probe(place)
+    (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
+    for place in (tmp_path, tmp_path / PROBE.file):
+        opened = PROBE.open(place)
         assert (opened.layer, opened.bias, opened.model, opened.facts) == (2, -0.3, plain.files.signature, {"tuples": 7})
         np.testing.assert_array_equal(opened.weights, probe.weights)
-    assert to_bytes(opened) == to_bytes(probe)
+    assert opened.to_bytes() == probe.to_bytes()
     with pytest.raises(ModelError, match="there is no probe at"):
-        open_probe(tmp_path / "missing")
+        PROBE.open(tmp_path / "missing")
 
 
 @pytest.mark.parametrize(
@@ -172,13 +173,13 @@ def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
     ],
 )
 def test_a_broken_probe_is_refused(tmp_path: Path, plain: CausalModel, changed: dict[str, Any], reason: str) -> None:
-    (tmp_path / FILE).write_bytes(to_bytes(replace(probe_of(plain), **changed)))
+    (tmp_path / PROBE.file).write_bytes(replace(probe_of(plain), **changed).to_bytes())
     with pytest.raises(ModelError, match=reason):
-        open_probe(tmp_path)
-    for damaged in (b"", b"once upon a time", to_bytes(probe_of(plain))[:-5]):
-        (tmp_path / FILE).write_bytes(damaged)
+        PROBE.open(tmp_path)
+    for damaged in (b"", b"once upon a time", probe_of(plain).to_bytes()[:-5]):
+        (tmp_path / PROBE.file).write_bytes(damaged)
         with pytest.raises(ModelError, match="is not a probe"):
-            open_probe(tmp_path)
+            PROBE.open(tmp_path)
 
 
 def judged(number: int, seed: int = 0) -> list[Labelled]:
@@ -211,7 +212,7 @@ def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: Ca
     assert probe.facts["interval"][0] <= probe.facts["auc"] <= probe.facts["interval"][1]
     assert ("reading", len(old), len(old)) in told
     assert told[-1] == ("fitting", 2, 2)
-    (tmp_path / FILE).write_bytes(to_bytes(probe))
+    (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
     scores = [score.value for score in open_llm_probe(plain.files.folder, tmp_path).score([one[:3] for one in new])]
     assert np.mean((np.array(scores) > 0.5) == np.array([one[3] for one in new])) > 0.9
     told_of = card(probe, path="mine")
@@ -299,9 +300,10 @@ def test_layers_are_told_apart_or_it_is_said(plain: CausalModel) -> None:
 
 
 def test_the_probe_that_ships_says_what_it_is(plain: CausalModel) -> None:
-    probe = open_probe()
+    probe = PROBE.open()
     assert probe.model.startswith("qwen2.5-coder-1.5b-instruct-q4_k_m@")
-    text = (Path(open_probe.__code__.co_filename).parents[1] / "probe" / "README.md").read_text(encoding="utf-8")
+    assert PROBE.shipped is not None
+    text = (PROBE.shipped / "README.md").read_text(encoding="utf-8")
     assert probe.digest in text
     assert f"AUC {probe.facts['auc']:.3f}" in text
     with pytest.raises(ModelError, match=r"was trained on qwen2\.5-coder"):
