@@ -251,7 +251,8 @@ def check_options(config: Config, metric: str, *, values: bool = True) -> dict[s
     Raises:
         InputError: the metric or an option is unknown, or a value is of a wrong type or out of range.
     """
-    from ..reasoning.registry import check_option, metric_kind
+    from ..reasoning.options import check_option
+    from ..reasoning.registry import metric_kind
 
     try:
         kind = metric_kind(metric)
@@ -267,7 +268,7 @@ def check_options(config: Config, metric: str, *, values: bool = True) -> dict[s
             raise config.error(key, unknown_option(metric, name, known))
         if name != "vectors" or not isinstance(value, str):  # a folder, opened later
             try:
-                check_option(metric, name, value, kind.maker(), kind.ranges.get(name))
+                check_option(metric, kind, name, value)
             except InputError as error:
                 raise config.error(key, str(error)) from None
     return own

@@ -35,7 +35,7 @@ from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
-from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails

@@ -31,7 +31,7 @@ from tacit.api.terminal.progress import Meter
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
-from tacit.reasoning.describing import choice_table, describe_metrics, scorer_table
+from tacit.reasoning.describing import choice_table, describe_metrics, extractor_table, scorer_table
 from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.evaluation.correlation import (
     FILE,
@@ -168,6 +168,7 @@ def write_pages() -> None:
         ("README.md", "metrics", choice_table(True)),
         ("docs/metrics.md", "metrics", choice_table()),
         ("docs/accent.md", "scorers", scorer_table()),
+        ("docs/accent-extraction.md", "extractors", extractor_table()),
         ("benchmarks/REPORT.md", "metrics", report()),
     ):
         path = Path(__file__).parents[1] / page

@@ -24,7 +24,7 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.metrics.accent.metric import Accent
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, open_llm_probe
-from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 
 _TIMED = 64
 _TOGETHER = 16

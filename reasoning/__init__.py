@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from .inference import load_chooser as load_chooser
     from .inference import load_inference as load_inference
     from .metrics.grounding import Grounding as Grounding
+    from .plugins import MetricKind as MetricKind
+    from .plugins import ScorerKind as ScorerKind
     from .registry import METRICS as METRICS
-    from .registry import MetricKind as MetricKind
-    from .registry import ScorerKind as ScorerKind
     from .registry import load_metric as load_metric
     from .registry import metric_kind as metric_kind
     from .registry import metric_options as metric_options
@@ -58,7 +58,8 @@ _MODULES = {
     ".metrics.grounding": "Grounding",
     ".text.language": "Analyser Token load_pipeline",
     ".text.linking": "Linker Mention",
-    ".registry": "METRICS MetricKind ScorerKind load_metric metric_kind metric_options",
+    ".plugins": "MetricKind ScorerKind",
+    ".registry": "METRICS load_metric metric_kind metric_options",
     ".base": "BatchScoring Evidence Metric Piece Score Signature",
     ".scorer": "ItemScores Reasoner score_items",
 }

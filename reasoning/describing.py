@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from ..graph.errors import InputError, MissingExtra
 from ..graph.schema import Json
 from .evaluation.correlation import Figures, shipped_figures, spelt
+from .options import FOR_PROGRAMS, annotated_types
+from .plugins import Kind, MetricKind
 from .reference import SHIPPED, Reference, references_of
-from .registry import FOR_PROGRAMS, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, MetricKind, annotated_types, metric_kind
+from .registry import EXTRACTOR_REGISTRY, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, metric_kind
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph
@@ -125,7 +127,7 @@ def describe_options(name: str) -> list[MetricOption]:
     return [
         MetricOption(
             option, _type(annotated_types(make, option)), _plain(default), helps.get(option, ""),
-            *kind.ranges.get(option, (None, None)),
+            *kind.range_of(option),
         )
         for option, default in defaults.items()
         if option not in FOR_PROGRAMS
@@ -236,9 +238,17 @@ def choice_table(brief: bool = False) -> str:
 
 def scorer_table() -> str:
     """Return tacit's own tuple scorers as a Markdown table."""
-    lines = ["| scorer | what |", "|---|---|"]
-    lines += [f"| `{name}` | {kind.summary.removesuffix('.')} |" for name, kind in SCORER_REGISTRY.own.items()]
-    return "\n".join(lines)
+    return _table("scorer", SCORER_REGISTRY.own)
+
+
+def extractor_table() -> str:
+    """Return the extractors of event tuples as a Markdown table."""
+    return _table("extractor", EXTRACTOR_REGISTRY.own)
+
+
+def _table(noun: str, kinds: Mapping[str, Kind]) -> str:
+    rows = (f"| `{name}` | {kind.summary.removesuffix('.')} |" for name, kind in kinds.items())
+    return "\n".join([f"| {noun} | what |", "|---|---|", *rows])
 
 
 def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescription:

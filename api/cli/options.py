@@ -252,7 +252,8 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
         InputError: a text has another form, names a metric that is not asked for or an option that it does not have, or the
             value has another type than the option takes or is out of its range.
     """
-    from ...reasoning.registry import check_option, metric_kind
+    from ...reasoning.options import check_option
+    from ...reasoning.registry import metric_kind
     from ...reasoning.registry import metric_options as known_options
 
     options: Options = {name: {} for name in names}
@@ -268,8 +269,7 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
             raise InputError(unknown_option(metric, option, known))
         meant = _value(value)
         if option != "vectors" or not isinstance(meant, str):  # a folder, opened later
-            kind = metric_kind(metric)
-            check_option(metric, option, meant, kind.maker(), kind.ranges.get(option))
+            check_option(metric, metric_kind(metric), option, meant)
         options[metric][option] = meant
     if pipeline is not None:
         for name in names:

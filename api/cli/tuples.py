@@ -19,7 +19,7 @@ import typer
 
 from ...graph.errors import InputError, MissingExtra
 from ...graph.schema import dump
-from ...reasoning.registry import DEFAULT_SCORER, SCORER_REGISTRY
+from ...reasoning.registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, open_extractor
 from ..opening import open_engine, open_store, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
@@ -115,7 +115,7 @@ def score_tuples(
     watched = not quiet and not (output is None and sys.stdout.isatty())
     tell_settings(quiet)
     with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
-        from ...reasoning.metrics.accent.scorers.registry import ScorerResources
+        from ...reasoning.metrics.accent.scorers.resources import ScorerResources
 
         resources = ScorerResources(store, encoder=encoder, device=device, dtype=dtype.value, progress=stages.count)
         tails = None
@@ -256,14 +256,6 @@ _BATCH = 32
 _NO_ENCODER = "none"
 
 
-class ExtractorName(Enum):
-    """The extractor of event tuples."""
-
-    RULES = "rules"
-    T5 = "t5"
-    CSKB = "cskb"
-
-
 class KindName(Enum):
     """The kind of human tuples to compare with."""
 
@@ -278,8 +270,8 @@ def evaluate_tuples(
         typer.Argument(metavar="DECO_JSON", show_default=False, help="Responses with human event tuples, plain or gzip."),
     ],
     extractor: Annotated[
-        ExtractorName, typer.Option(help="rules: over a dependency parse; t5: a model; cskb: keywords in the graph.")
-    ] = ExtractorName.RULES,
+        str, typer.Option(metavar="NAME", help=f"The extractor of event tuples: {', '.join(EXTRACTOR_REGISTRY.own)}.")
+    ] = "rules",
     graph: Annotated[
         str | None,
         typer.Option(
@@ -339,10 +331,10 @@ def evaluate_tuples(
         for file in files:
             check_output(output, file)
     rows = [row for file in files for row in read_event_tuples(readable(file))]
-    options = _options(option, extractor.value, pipeline)
+    options = _options(option, extractor, pipeline)
     encode = _encode(encoder)
     contextual = None if bertscore is None else make_bertscore(encoder=bertscore)
-    with _opened(extractor.value, graph, options) as chosen:
+    with _opened(extractor, graph, options) as chosen:
         found = _extracted(rows, chosen, quiet)
         signature = chosen.signature
     from ...reasoning.metrics.accent.extractors.extraction_eval import compare_tuples
@@ -376,9 +368,7 @@ def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) 
     Raises:
         InputError: a text has another form, or an option is unknown.
     """
-    from ...reasoning.metrics.accent.extractors.registry import extractor_options
-
-    known = extractor_options(extractor)
+    known = EXTRACTOR_REGISTRY.kind(extractor).options()
     options: dict[str, Any] = {}
     for text in given or ():
         name, equals, value = text.partition("=")
@@ -419,9 +409,7 @@ def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[E
     Raises:
         InputError: it needs a graph and ``graph`` is None.
     """
-    from ...reasoning.metrics.accent.extractors.registry import needs_graph, open_extractor
-
-    if not needs_graph(name):
+    if not EXTRACTOR_REGISTRY.kind(name).graph:
         yield open_extractor(name, **options)
         return
     if graph is None:

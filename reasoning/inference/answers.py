@@ -372,7 +372,7 @@ def load_inference(
         MissingExtra: torch or transformers is not installed.
     """
     from ..metrics.accent.extractors.rules import make
-    from ..metrics.accent.scorers.registry import ScorerResources
+    from ..metrics.accent.scorers.resources import ScorerResources
     from ..metrics.accent.tails.journal import CometTails
     from ..metrics.accent.tails.lookup import NearestTails
 

@@ -22,11 +22,12 @@ from tacit.reasoning import (
     metric_options,
 )
 from tacit.reasoning.base import Signature
-from tacit.reasoning.describing import choice_table, recommend, scorer_table
+from tacit.reasoning.describing import choice_table, extractor_table, recommend, scorer_table
 from tacit.reasoning.evaluation.correlation import Correlation, Figures, SetFigures, shipped_figures
 from tacit.reasoning.metrics.judgement import PROBE
+from tacit.reasoning.options import FOR_PROGRAMS
 from tacit.reasoning.reference import SHIPPED, references_of
-from tacit.reasoning.registry import FOR_PROGRAMS, KINDS
+from tacit.reasoning.registry import KINDS
 from tacit.reasoning.training.reference import without_reference
 
 ROOT = Path(__file__).parents[2]
@@ -232,6 +233,7 @@ def without_graph(signature: Signature) -> Signature:
         ("README.md", "metrics", choice_table(True)),
         ("docs/metrics.md", "metrics", choice_table()),
         ("docs/accent.md", "scorers", scorer_table()),
+        ("docs/accent-extraction.md", "extractors", extractor_table()),
     ],
 )
 def test_the_tables_of_the_pages_are_those_of_the_registry(page: str, name: str, table: str) -> None:

@@ -14,7 +14,7 @@ from tacit.loaders import build_vectors, open_vectors
 from tacit.reasoning import load_metric
 from tacit.reasoning.filtering import TripleFilter
 from tacit.reasoning.metrics.accent.scorers.compatibility import Compatibility
-from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.text.language import SpacyAnalyser
 
 from tests.conftest import GraphOf

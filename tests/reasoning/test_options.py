@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning import METRICS, load_metric, metric_kind, metric_options
-from tacit.reasoning.registry import check_option, option_types
+from tacit.reasoning.options import check_option, option_types
 
 OPTIONS = [(metric, option) for metric in METRICS for option in metric_options(metric)]
 
@@ -15,13 +15,13 @@ OPTIONS = [(metric, option) for metric in METRICS for option in metric_options(m
 @pytest.mark.parametrize(("metric", "option"), OPTIONS, ids=".".join)
 def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) -> None:
     kind = metric_kind(metric)
-    make, limits = kind.maker(), kind.ranges.get(option)
-    kinds = option_types(make, option)
+    kinds = option_types(kind.maker(), option)
     if {"int", "float"} & set(kinds):
-        low, high = kind.ranges[option]
+        low, high = kind.range_of(option)
+        assert (low, high) != (None, None)
         for value in ([] if low is None else [low - 1]) + ([] if high is None else [high + 1]):
             with pytest.raises(InputError, match=rf"the option {option} of {metric} must be .* not -?\d"):
-                check_option(metric, option, value, make, limits)
+                check_option(metric, kind, option, value)
     wrong: dict[str, list[Any]] = {
         "int": ["abc", 2.5, True], "float": ["abc", float("nan"), False], "bool": ["yes", 1], "str": [3, 0.5, True],
         "Sequence[str]": [[1]], "None": [], "object": [],
@@ -43,10 +43,10 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
                 and not ({"int", "float"} & set(kinds) and type(value) in (int, float))
             ):
                 with pytest.raises(InputError, match=f"the option {option} of {metric} must be "):
-                    check_option(metric, option, value, make, limits)
+                    check_option(metric, kind, option, value)
     with pytest.raises(InputError, match=f"the option {option} of {metric} must be "):
-        check_option(metric, option, {"a": 1}, make)
-    check_option(metric, option, metric_options(metric)[option], make)
+        check_option(metric, kind, option, {"a": 1})
+    check_option(metric, kind, option, metric_options(metric)[option])
 
 
 def test_the_sentence() -> None:

@@ -36,7 +36,7 @@ from .data import (
 )
 
 if TYPE_CHECKING:
-    from ....reasoning.metrics.accent.scorers.registry import ScorerResources
+    from ....reasoning.metrics.accent.scorers.resources import ScorerResources
     from ....reasoning.training.recipe import TripleRecipe
 
 
@@ -211,7 +211,7 @@ def _train(
 @contextmanager
 def _opened(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[ScorerResources, Stages]]:
     """Open the resources of tuple scorers over a graph, and a progress display."""
-    from ....reasoning.metrics.accent.scorers.registry import ScorerResources
+    from ....reasoning.metrics.accent.scorers.resources import ScorerResources
 
     tell_settings(quiet)
     with open_store(address_at(graph)) as store, making(quiet) as stages:

@@ -21,14 +21,14 @@ from ....graph.model import Path as GraphPath
 from ....graph.names import event_uri, normalise_event
 from ....graph.protocol import KnowledgeGraph
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ...registry import DEFAULT_SCORER, SCORER_REGISTRY
+from ...registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, open_extractor
 from ...text.linking import Mention
 from .events import EventTuple, Extractor, Kind, Where
 from .scorers.base import CloseTail, Triple, TupleScore, TupleScorer
 from .tails.table import Provenance
 
 if TYPE_CHECKING:
-    from .scorers.registry import ScorerResources
+    from .scorers.resources import ScorerResources
 
 VERSION = 2
 
@@ -184,7 +184,7 @@ def make(
         ModelError: a model cannot be opened.
         MissingExtra: torch or transformers is not installed.
     """
-    from .scorers.registry import ScorerResources
+    from .scorers.resources import ScorerResources
 
     _check("profile", profile, PROFILES)
     _check("kind of tuples", tuples, TUPLES)
@@ -221,12 +221,9 @@ def _equation_1(resources: ScorerResources, comet: Any, remember: bool) -> Tuple
 
 def _extractor(name: str, graph: KnowledgeGraph, model: str | Path | None, pipeline: Any, device: str | None) -> Extractor:
     """Open an extractor with those of the metric's options that it accepts."""
-    from .extractors.registry import extractor_options, open_extractor
-
     given = {"model": model, "pipeline": pipeline, "device": device}
-    known = extractor_options(name)
+    known = EXTRACTOR_REGISTRY.kind(name).options()
     options = {option: value for option, value in given.items() if value is not None and option in known}
     if model is not None and "model" not in known:
         raise InputError(f"the extractor {name} has no model; leave out extractor_model, or use the extractor t5")
-
     return open_extractor(name, graph, **options)

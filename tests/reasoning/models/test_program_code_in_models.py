@@ -49,14 +49,13 @@ def test_every_call_that_opens_a_model_forbids_code() -> None:
 
 def openers() -> dict[str, Callable[[Path], Any]]:
     """Return every way in which the project opens a model folder that a user names."""
-    from tacit.reasoning.metrics.accent.extractors.registry import open_extractor
     from tacit.reasoning.metrics.accent.scorers.kgbert import open_kgbert
     from tacit.reasoning.metrics.accent.tails.comet import open_comet
     from tacit.reasoning.models.causal_lm import open_causal
     from tacit.reasoning.models.cross_encoder import open_cross_encoder, with_new_head
     from tacit.reasoning.models.encoder import open_encoder
     from tacit.reasoning.models.hub import find_model, is_seq2seq, open_tokenizer
-    from tacit.reasoning.registry import load_metric
+    from tacit.reasoning.registry import load_metric, open_extractor
 
     return {
         "causal": open_causal,

@@ -22,7 +22,7 @@ from .compact import Scale
 from .retriever import Match, make_retriever, make_support
 
 if TYPE_CHECKING:
-    from .registry import ScorerResources
+    from .resources import ScorerResources
 
 UNKNOWN = "no tail of this head under this relation is known"
 

@@ -23,7 +23,7 @@ from ..events import head_form, tail_form
 from .base import Triple, TupleScore
 
 if TYPE_CHECKING:
-    from .registry import ScorerResources
+    from .resources import ScorerResources
 
 MAX_LENGTH = 64
 

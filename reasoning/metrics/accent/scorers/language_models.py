@@ -27,7 +27,7 @@ from ..verbalise import VERBALISED, Verbalised, as_prompt, verbalise
 from .base import Triple, TupleScore, check_relations
 
 if TYPE_CHECKING:
-    from .registry import ScorerResources
+    from .resources import ScorerResources
 
 _CACHE_SIZE = 50_000
 

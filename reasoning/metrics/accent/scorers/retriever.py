@@ -27,7 +27,7 @@ from .base import SHOWN, CloseTail, Embed, Triple, TupleScore, Vectors, check_re
 from .compact import Compact, Quantised
 
 if TYPE_CHECKING:
-    from .registry import ScorerResources
+    from .resources import ScorerResources
 
 # The base of all three: each distinct tuple, in the model's wording, is scored once from two vectors.
 

@@ -9,7 +9,7 @@ from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
 from tacit.reasoning.metrics.accent.events import Kind, Where
 from tacit.reasoning.metrics.accent.extractors.keywords import make
-from tacit.reasoning.metrics.accent.extractors.registry import extractor_options, open_extractor
+from tacit.reasoning.registry import EXTRACTOR_REGISTRY, open_extractor
 from tacit.reasoning.text.language import SpacyAnalyser
 
 from tests.conftest import GraphOf
@@ -86,4 +86,4 @@ def test_options_and_names(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
         open_extractor("cskb")
     with pytest.raises(InputError, match="the extractor rules has no option 'beams'; it has pipeline, cache_size"):
         open_extractor("rules", beams=3)
-    assert extractor_options("t5")["beams"] == 10
+    assert EXTRACTOR_REGISTRY.kind("t5").options()["beams"] == 10

@@ -18,7 +18,7 @@ from tacit.reasoning.metrics.accent.scorers.compatibility import (
     Compatibility,
     Part,
 )
-from tacit.reasoning.metrics.accent.scorers.registry import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
 from tacit.reasoning.metrics.accent.tails.source import Origin
 from tacit.reasoning.metrics.accent.tails.table import open_table
