@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 from mcp_types import Tool as Described
 from mcp_types import ToolAnnotations
@@ -18,26 +18,36 @@ from ...graph.errors import InputError, did_you_mean
 from ...graph.questions import QUESTIONS, Question
 from ...reasoning.registry import metric_kind
 from ..details import ServiceDetails
-from ..server.messages import (
+from ..server.messages import invalid_parameters
+from ..server.requests import (
+    TARGETS,
     ConceptTailsAnswer,
     CookbookAnswer,
     CypherAnswer,
+    Dialogue,
     ExplainAnswer,
+    History,
     HopsAnswer,
     InferAnswer,
+    Language,
+    Limit,
+    MaxHops,
+    Metrics,
+    NearQuery,
     NeighboursAnswer,
+    PathLimit,
     PathsAnswer,
+    PathsQuery,
+    Phrase,
+    References,
     ScoreAnswer,
     ScoreItem,
     TailsAnswer,
-    invalid_parameters,
+    TailsQuery,
+    Word,
 )
 from ..server.service import Settings
 from .results import output_schema
-
-_TEXT = 1_000
-
-Phrase = Annotated[str, Field(max_length=_TEXT)]
 
 
 class Arguments(BaseModel):
@@ -67,55 +77,37 @@ class SchemaArguments(Arguments):
     """Arguments of ``schema``."""
 
 
-_CONCEPT = "A word or phrase, e.g. 'dog' or 'ice cream', or a concept URI, e.g. '/c/en/dog'."
-_LANGUAGE = "ISO 639 code of the language of the given texts."
-
-
-class NeighboursArguments(Arguments):
+class NeighboursArguments(NearQuery, Arguments):
     """Arguments of ``neighbours``."""
 
-    concept: Phrase = Field(description=_CONCEPT)
-    hop: int = Field(1, ge=1, le=6, description="Distance of the wanted concepts, in hops.")
-    limit: int = Field(10, ge=0, le=1_000, description="Maximum number of rows, strongest first.")
     relations: list[Phrase] = Field(
         [], max_length=100, description="Follow only these relations, in either direction, e.g. ['IsA', 'UsedFor']; empty: all."
     )
-    language: str = Field("en", max_length=20, description=_LANGUAGE)
 
 
 class HopsArguments(Arguments):
     """Arguments of ``hops``."""
 
-    source: Phrase = Field(description=_CONCEPT)
-    targets: list[Phrase] = Field(min_length=1, max_length=100, description="One to 100 words, phrases or concept URIs.")
-    max_hops: int = Field(6, ge=1, le=6, description="Longest distance to look for, in hops.")
-    language: str = Field("en", max_length=20, description=_LANGUAGE)
+    source: Word
+    targets: list[Phrase] = Field(min_length=1, max_length=TARGETS, description="1 to 100 words, phrases or concept URIs.")
+    max_hops: MaxHops = 6
+    language: Language = "en"
 
 
-class PathsArguments(Detailed):
+class PathsArguments(PathsQuery, Detailed):
     """Arguments of ``paths``."""
 
-    source: Phrase = Field(description=_CONCEPT)
-    target: Phrase = Field(description=_CONCEPT)
-    max_hops: int = Field(6, ge=1, le=6, description="Longest path to look for, in hops.")
-    limit: int = Field(5, ge=0, le=100, description="Maximum number of paths, strongest first.")
-    events: bool = Field(
-        False, description="Go through events too; source and target may be events. Needs a graph whose events are linked."
-    )
-    language: str = Field("en", max_length=20, description=_LANGUAGE)
+    limit: PathLimit = 5
     detail: bool = _detail("Return also the URIs of the nodes and each step with weight, source, dataset and licence.")
 
 
-class TailsArguments(Detailed):
+class TailsArguments(TailsQuery, Detailed):
     """Arguments of ``tails``."""
 
     head: Phrase = Field(
         description="An event worded as in the graph, e.g. 'PersonX cooks dinner for PersonY'; with mentioning, a concept."
     )
-    relation: Phrase | None = Field(
-        None, description="Only this relation, e.g. 'xIntent', 'xWant', 'xReact', 'xNeed' or 'xEffect'; default: all."
-    )
-    limit: int = Field(20, ge=0, le=1_000, description="Maximum number of rows, best first.")
+    limit: Limit = 20
     mentioning: bool = Field(
         False,
         description="head is a concept: return the tails of the events that mention it. Needs a graph whose events are linked.",
@@ -129,50 +121,48 @@ class CookbookArguments(Arguments):
     name: Phrase | None = Field(None, description="Only this query, with its Cypher text; default: all queries, without text.")
 
 
-class RunArguments(Arguments):
+class QueryArguments(Arguments):
+    """Arguments of ``cypher`` and ``run_cookbook``."""
+
+    parameters: dict[str, Any] = Field({}, description="A value for each $parameter of the query, e.g. {'concept': 'knife'}.")
+    limit: int = Field(50, ge=0, description="Maximum number of rows.")
+    timeout: float = Field(10.0, ge=0.1, description="Seconds after which the query is stopped.")
+
+
+class RunArguments(QueryArguments):
     """Arguments of ``run_cookbook``."""
 
     name: Phrase = Field(description="Name of the query, as the tool cookbook lists it, e.g. 'used_for'.")
-    parameters: dict[str, Any] = Field({}, description="A value for each parameter of the query, e.g. {'concept': 'knife'}.")
-    limit: int = Field(50, ge=0, description="Maximum number of rows.")
-    timeout: float = Field(10.0, ge=0.1, description="Seconds after which the query is stopped.")
 
 
-class CypherArguments(Arguments):
+class CypherArguments(QueryArguments):
     """Arguments of ``cypher``."""
 
     query: str = Field(max_length=100_000, description="A Cypher query that only reads; values as $parameters.")
-    parameters: dict[str, Any] = Field({}, description="Values of the query's $parameters, e.g. {'word': 'dog'}.")
-    limit: int = Field(50, ge=0, description="Maximum number of rows.")
-    timeout: float = Field(10.0, ge=0.1, description="Seconds after which the query is stopped.")
-
-
-_HISTORY = "The turns before the response, oldest first; at most 200,000 characters each."
-_METRICS = "Metrics to use; default: all of this server."
 
 
 class ScoreArguments(Detailed):
     """Arguments of ``score``."""
 
     items: list[ScoreItem] = Field(min_length=1, description="The responses to score, each with its own history.")
-    metrics: list[Phrase] | None = Field(None, description=_METRICS)
+    metrics: Metrics = None
     detail: bool = _detail("Return also the signature of each score: graph, models, options and version that it depends on.")
 
 
 class ExplainArguments(Detailed):
     """Arguments of ``explain``."""
 
-    history: list[str] = Field(description=_HISTORY)
+    history: History
     response: str = Field(description="The response whose scores are explained.")
-    references: list[str] = Field([], description="Human responses to the same history, for metrics that compare with them.")
-    metrics: list[Phrase] | None = Field(None, description=_METRICS)
+    references: References = []
+    metrics: Metrics = None
     detail: bool = _detail("Return also every piece of evidence as data: spans of the texts, paths with their provenance.")
 
 
 class InferArguments(Detailed):
     """Arguments of ``infer``."""
 
-    dialogue: list[str] = Field(min_length=1, description="The turns, oldest first, with or without 'A: ' before them.")
+    dialogue: Dialogue
     target: int | None = Field(
         None, ge=-(10**6), le=10**6, description="The turn to ask about, from 0, or negative from the end; default: every turn."
     )
@@ -193,12 +183,21 @@ class Request(dict[str, Any]):
     """The keyword arguments of a request to the service: ``method``, ``url``, and ``params`` or ``json``."""
 
 
-def _get(path: str, **params: Any) -> Request:
-    return Request(method="GET", url=path, params={name: value for name, value in params.items() if value is not None})
+def _values(given: Arguments) -> dict[str, Any]:
+    values = given.model_dump(exclude={*_LAST, "mentioning"})
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _post(path: str, **body: Any) -> Request:
-    return Request(method="POST", url=path, json={name: value for name, value in body.items() if value is not None})
+def _get(path: str, **renamed: str) -> Callable[[Arguments], Request]:
+    """Return the function that makes a GET request of the arguments, some of which the service has under other names."""
+    return lambda given: Request(
+        method="GET", url=path, params={renamed.get(name, name): value for name, value in _values(given).items()}
+    )
+
+
+def _post(path: str, **fixed: Any) -> Callable[[Arguments], Request]:
+    """Return the function that makes a POST request of the arguments and ``fixed`` members."""
+    return lambda given: Request(method="POST", url=path, json=_values(given) | fixed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,13 +278,15 @@ def metrics_in_words(names: Sequence[str]) -> str:
 def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
     """Return the JSON schema of arguments in the plain form that all clients read: no references, titles or null types.
 
-    ``offset`` and ``detail`` come last.
+    Required arguments come first, ``detail`` and ``offset`` last.
     """
     schema = arguments.model_json_schema()
     defined = schema.pop("$defs", {})
     plain: dict[str, Any] = _plain(schema, defined)
     properties = plain["properties"]
-    plain["properties"] = {name: properties[name] for name in sorted(properties, key=_place)}
+    required = plain.get("required", ())
+    names = sorted(properties, key=lambda name: (name not in required, _place(name)))
+    plain["properties"] = {name: properties[name] for name in names}
     plain.pop("description", None)
     return plain
 
@@ -306,28 +307,8 @@ def _plain(schema: Any, defined: Mapping[str, Any]) -> Any:
     return {name: _plain(one, defined) for name, one in found.items()}
 
 
-def _neighbours(given: NeighboursArguments) -> Request:
-    return _get(
-        "/v1/neighbours", concept=given.concept, hop=given.hop, limit=given.limit, relation=given.relations or None,
-        language=given.language,
-    )  # fmt: skip
-
-
-def _hops(given: HopsArguments) -> Request:
-    return _get("/v1/hops", source=given.source, target=given.targets, max_hops=given.max_hops, language=given.language)
-
-
-def _paths(given: PathsArguments) -> Request:
-    return _get(
-        "/v1/paths", source=given.source, target=given.target, max_hops=given.max_hops, limit=given.limit,
-        events=given.events, language=given.language,
-    )  # fmt: skip
-
-
 def _tails(given: TailsArguments) -> Request:
-    if given.mentioning:
-        return _get("/v1/concept-tails", concept=given.head, relation=given.relation, limit=given.limit)
-    return _get("/v1/tails", head=given.head, relation=given.relation, limit=given.limit)
+    return (_get("/v1/concept-tails", head="concept") if given.mentioning else _get("/v1/tails"))(given)
 
 
 def _known_query(name: str) -> str:
@@ -346,7 +327,7 @@ def _known_query(name: str) -> str:
 def _cookbook(given: CookbookArguments) -> Request:
     if given.name is not None:
         _known_query(given.name)
-    return _get("/v1/cookbook")
+    return Request(method="GET", url="/v1/cookbook")
 
 
 def _listed(given: CookbookArguments, answer: Any) -> Any:
@@ -356,28 +337,9 @@ def _listed(given: CookbookArguments, answer: Any) -> Any:
 
 
 def _run(given: RunArguments) -> Request:
-    name = _known_query(given.name)
-    return _post("/v1/cypher", query=name, parameters=given.parameters, limit=given.limit, timeout=given.timeout)
-
-
-def _cypher(given: CypherArguments) -> Request:
-    return _post("/v1/cypher", query=given.query, parameters=given.parameters, limit=given.limit, timeout=given.timeout)
-
-
-def _score(given: ScoreArguments) -> Request:
-    items = [item.model_dump(exclude_unset=True) for item in given.items]
-    return _post("/v1/score", items=items, metrics=given.metrics)
-
-
-def _explain(given: ExplainArguments) -> Request:
-    return _post(
-        "/v1/explain", history=given.history, response=given.response, references=given.references, metrics=given.metrics,
-        svg=False,
-    )  # fmt: skip
-
-
-def _infer(given: InferArguments) -> Request:
-    return _post("/v1/infer", dialogue=given.dialogue, target=given.target, questions=given.questions, limit=given.limit)
+    request = _post("/v1/cypher", query=_known_query(given.name))(given)
+    del request["json"]["name"]
+    return request
 
 
 _STEPS = ("steps", "nodes", "node_texts")
@@ -391,7 +353,7 @@ TOOLS: tuple[Tool, ...] = (
         "Cypher.",
         arguments=SchemaArguments,
         answers=(ServiceDetails,),
-        request=lambda _: _get("/v1/info"),
+        request=_get("/v1/info"),
     ),
     Tool(
         name="neighbours",
@@ -401,7 +363,7 @@ TOOLS: tuple[Tool, ...] = (
         "stronger; most assertions of ConceptNet have 1). For the relations and their direction use paths.",
         arguments=NeighboursArguments,
         answers=(NeighboursAnswer,),
-        request=_neighbours,
+        request=_get("/v1/neighbours", relations="relation"),
     ),
     Tool(
         name="hops",
@@ -411,7 +373,7 @@ TOOLS: tuple[Tool, ...] = (
         "suggests one that is spelt alike.",
         arguments=HopsArguments,
         answers=(HopsAnswer,),
-        request=_hops,
+        request=_get("/v1/hops", targets="target"),
     ),
     Tool(
         name="paths",
@@ -421,7 +383,7 @@ TOOLS: tuple[Tool, ...] = (
         "<-RelatedTo- vet', in which an arrow points from the head of an assertion to its tail.",
         arguments=PathsArguments,
         answers=(PathsAnswer,),
-        request=_paths,
+        request=_get("/v1/paths"),
         left_out=_STEPS,
     ),
     Tool(
@@ -467,7 +429,7 @@ TOOLS: tuple[Tool, ...] = (
         "Returns columns, rows, and truncated, which is true if there are more rows than limit.",
         arguments=CypherArguments,
         answers=(CypherAnswer,),
-        request=_cypher,
+        request=_post("/v1/cypher"),
     ),
     Tool(
         name="score",
@@ -477,7 +439,7 @@ TOOLS: tuple[Tool, ...] = (
         "is null; an item that cannot be scored has error instead. {metrics}",
         arguments=ScoreArguments,
         answers=(ScoreAnswer,),
-        request=_score,
+        request=_post("/v1/score"),
         left_out=("signature",),
     ),
     Tool(
@@ -488,7 +450,7 @@ TOOLS: tuple[Tool, ...] = (
         "and a Cypher query that finds them, with its parameters in each claim.",
         arguments=ExplainArguments,
         answers=(ExplainAnswer,),
-        request=_explain,
+        request=_post("/v1/explain", svg=False),
         left_out=("pieces", "history", "response"),
     ),
     Tool(
@@ -500,7 +462,7 @@ TOOLS: tuple[Tool, ...] = (
         "turn that is like no event has no answers.",
         arguments=InferArguments,
         answers=(InferAnswer,),
-        request=_infer,
+        request=_post("/v1/infer"),
         left_out=(*_STEPS, "parameters"),
     ),
 )

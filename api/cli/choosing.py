@@ -15,7 +15,6 @@ from .options import Engine, EngineOption, GraphOption, Output, Pipeline, Quiet,
 from .settings import tell_settings
 
 if TYPE_CHECKING:
-    from ...graph.item import ItemError
     from ...graph.protocol import KnowledgeGraph
     from ...reasoning.inference import Chosen
 
@@ -92,11 +91,11 @@ def choose(
 
     from ...loaders import read_cicero
     from ...reasoning.inference import load_chooser
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
 
     if model is None and (names is None or {"yes-no", "probe"} & set(names)):
         model = _fetched(tell=names is None and probe is None and not quiet)
-    errors: list[ItemError] = []
+    faults = Faults()
     address = address_of(graph)
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
@@ -107,11 +106,11 @@ def choose(
         chooser = load_chooser(found, names, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
         meter = Meter("choosing", None, unit="instances", noun="instances", quiet=quiet or output is None)
         with lines_to(output, apart_from=file) as write, meter:
-            for row in chooser.stream(sound(read_cicero(file, strict=strict), file, errors), answers):
+            for row in chooser.stream(sound(read_cicero(file, strict=strict), file, faults), answers):
                 count += 1
                 meter.add(1)
                 write(_json(row) if json or output is not None else _text(row))
-    report_faults(file, errors, count, "an instance of CICERO")
+    report_faults(file, faults, count, "an instance of CICERO")
 
 
 def _fetched(*, tell: bool) -> str | None:

@@ -32,7 +32,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ...graph.item import Item, ItemError
+    from ...graph.item import Item
     from ...reasoning.evaluation.comparing import ContrastedItem, PairedDifference, SystemComparison
 
 
@@ -113,11 +113,11 @@ def _items(file: str, strict: bool, columns: dict[str, str]) -> list[Item]:
         InputError: it has none. DamagedInput: it ends early.
     """
     from ...loaders import read_items
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
 
-    errors: list[ItemError] = []
-    found = list(sound(read_items(readable(file), strict=strict, columns=columns), file, errors))
-    report_faults(file, errors, len(found), "an item")
+    faults = Faults()
+    found = list(sound(read_items(readable(file), strict=strict, columns=columns), file, faults))
+    report_faults(file, faults, len(found), "an item")
     return found
 
 

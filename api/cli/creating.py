@@ -18,11 +18,11 @@ from .options import Group, Output, Quiet, Strict
 from .training.data import Device, check_distinct
 
 if TYPE_CHECKING:
-    from ...graph.item import ItemError
     from ...graph.questions import Answered
     from ...loaders import Candidates
     from ...reasoning.creation.discriminators import Discriminator, Problem
     from ...reasoning.inference.choice_figures import Interval
+    from ..terminal.faults import Faults
 
 create = typer.Typer(cls=Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
 
@@ -67,18 +67,18 @@ def targets(
     from ...reasoning.creation.dialogues import counts as reasons
     from ...reasoning.creation.targets import choose_targets, generator, with_speakers
     from ...reasoning.creation.tfidf import TfIdf, words_of
-    from ..terminal.records import report_faults
+    from ..terminal.faults import Faults, report_faults
     from ..terminal.screen import facts, json_text, print_json, show
 
     rows: list[tuple[str, tuple[str, ...]]] = []
     errors = 0
     with Meter("reading", None, unit="dialogues", noun="dialogues", quiet=quiet) as meter:
         for file in dialogues:
-            faults: list[ItemError] = []
+            faults = Faults()
             found = list(_read(file, strict, faults, meter))
             report_faults(file, faults, len(found), "a dialogue")
             rows += found
-            errors += len(faults)
+            errors += faults.number
     with Meter("looking for duplicates", len(rows), unit="dialogues", noun="dialogues", quiet=quiet) as meter:
         why = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
     left = reasons(why)
@@ -164,12 +164,12 @@ def choices(
         raise InputError("--recipe and --device belong to the encoder; name one with --model")
     from ...loaders import read_answered
     from ...reasoning.creation.filtering import filter_choices, make_problem, record_of
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
     from ..terminal.screen import facts, json_text, print_json, show, table
 
-    errors: list[ItemError] = []
-    instances = list(sound(read_answered(file, strict=strict), file, errors))
-    report_faults(file, errors, len(instances), "a right answer")
+    faults = Faults()
+    instances = list(sound(read_answered(file, strict=strict), file, faults))
+    report_faults(file, faults, len(instances), "a right answer")
     given = [] if pool is None else _given(pool, instances, strict)
     problem = make_problem(instances, given, wrong=wrong, most=candidates, seed=seed)
     discriminator = _discriminator(problem, model, recipe, device)
@@ -183,7 +183,7 @@ def choices(
     if json:
         print_json(
             {
-                "instances": len(instances), "errors": len(errors), "discriminator": discriminator.signature,
+                "instances": len(instances), "errors": faults.number, "discriminator": discriminator.signature,
                 "rounds": [one._asdict() for one in found.rounds], "stable": found.stable,
                 "before": found.before._asdict(), "after": found.after._asdict(), "chance": found.chance,
             }
@@ -215,15 +215,15 @@ def _given(pool: str, instances: Sequence[Answered], strict: bool) -> list[list[
         InputError: the file has none, or none for these instances.
     """
     from ...loaders import read_candidates
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
 
-    errors: list[ItemError] = []
+    faults = Faults()
     by_id: dict[str, list[Candidates]] = {}
     count = 0
-    for row in sound(read_candidates(pool, strict=strict), pool, errors):
+    for row in sound(read_candidates(pool, strict=strict), pool, faults):
         by_id.setdefault(row.id, []).append(row)
         count += 1
-    report_faults(pool, errors, count, "a list of candidates")
+    report_faults(pool, faults, count, "a list of candidates")
     found = [[text for row in by_id.get(one.id, ()) if row.are_for(one) for text in row.texts] for one in instances]
     if not any(found):
         raise InputError(f"{pool} has no candidates for the instances; its IDs, targets and questions must be theirs")
@@ -242,10 +242,10 @@ def _discriminator(problem: Problem, model: str | None, recipe: str | None, devi
     return Encoder(problem, model, settings, device=device)
 
 
-def _read(file: str, strict: bool, faults: list[ItemError], meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _read(file: str, strict: bool, faults: Faults, meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the ID and the turns with text of each dialogue; without an ID of its own it is called by file and line."""
     from ...loaders import read_targets
-    from ..terminal.records import sound
+    from ..terminal.faults import sound
 
     stem = "stdin" if file == "-" else Path(file).name.partition(".")[0]
     for row in sound(read_targets(file, strict=strict), file, faults):

@@ -13,9 +13,10 @@ import typer
 
 from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
+from ..terminal.faults import Faults
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
-from ..terminal.screen import note, note_faults, show, table
+from ..terminal.screen import note, show, table
 from ..terminal.text import count, plural
 from .options import (
     RATED_FIELDS,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from ...reasoning.base import Metric
     from ...reasoning.evaluation import Agreement, Correlation, Judged, Ranking
 
-_SHOWN_ERRORS = 10
 _PLOTS = (".png", ".svg")
 
 
@@ -100,8 +100,7 @@ def evaluate(
         judged = _scored(collected, chosen, batch_size, quiet)
         signatures = {one.name: str(one.signature) for one in chosen}
     collected.tell()
-    if not judged:
-        raise InputError(f"none of {collected.size} judgements can be scored; the first error: {collected.faults[0]}")
+    collected.faults.require(len(judged), f"none of {len(collected.judgements)} judgements can be scored")
     rows = collected.completed(_compared(judged, names, resamples, seed, by_system, quiet), names)
     for path in plots:
         _draw(path, judged, rows, resamples, seed)
@@ -122,30 +121,21 @@ class _Collected:
     Attributes:
         datasets: the files of each data set, in order of its first row, including data sets without a judgement.
         errors: by data set, the number of rows without a judgement and of judgements that cannot be scored.
-        faults: the first error messages; missing: the number of all errors.
     """
 
     judgements: list[Judgement] = field(default_factory=list)
     datasets: dict[str, list[str]] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
-    faults: list[str] = field(default_factory=list)
-    missing: int = 0
-
-    @property
-    def size(self) -> int:
-        """Number of judgements."""
-        return len(self.judgements)
+    faults: Faults = field(default_factory=Faults)
 
     def fault(self, dataset: str, sentence: str) -> None:
         """Count a row that is left out."""
         self.errors[dataset] += 1
-        self.missing += 1
-        if len(self.faults) < _SHOWN_ERRORS:
-            self.faults.append(sentence)
+        self.faults.add(sentence)
 
     def tell(self) -> None:
         """Print notes on rows that are left out, and on data sets that are in several files."""
-        note_faults("left out", self.faults, self.missing)
+        self.faults.note("left out")
         for dataset, files in self.datasets.items():
             if len(files) > 1:
                 note(f"the data set {dataset} is in {len(files)} files, which are merged: {', '.join(files)}")
@@ -190,9 +180,7 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool, col
                 found.fault(dataset, f"{file}, row {row.line}: {row.reason}")
         for dataset in own or (name,):
             found.datasets.setdefault(dataset, []).append(file)
-    if not found.judgements:
-        first = f"; the first error: {found.faults[0]}" if found.faults else ""
-        raise InputError(f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} no judgement{first}")
+    found.faults.require(len(found.judgements), f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} no judgement")
     return found
 
 
@@ -246,7 +234,7 @@ def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None
 
     groups = conversations([(one.history, one.response) for one in collected.judgements]).tolist()
     judged = []
-    with Meter("scoring", collected.size, unit="judgements", noun="judgements", quiet=quiet) as meter:
+    with Meter("scoring", len(collected.judgements), unit="judgements", noun="judgements", quiet=quiet) as meter:
         rows = score_items(items(), metrics, batch_size=batch_size)
         for judgement, conversation, row in zip(collected.judgements, groups, rows, strict=True):
             meter.add(1)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...graph.errors import DamagedInput, InputError
+from ...graph.errors import InputError
 from ...graph.schema import dump
 from ..opening import open_engine, readable
+from ..terminal.faults import Faults, sound
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Relations, Strict, address_at
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ...loaders.dialogues import Dialogue
     from ...reasoning.filtering import Match, TripleFilter
 
-_SHOWN_FAULTS = 10
 _BATCH = 64
 
 
@@ -91,25 +91,18 @@ def filter_dialogues(
                     write(line)
                 meter.add(len(batch))
     _report(tally, meter.seconds, str(chosen.signature), output, json, quiet)
-    if tally.errors and not tally.read:
-        raise InputError(f"{dialogues} has no dialogue; the first error: {tally.faults[0]}")
+    if tally.faults.number:
+        tally.faults.require(tally.read, f"{dialogues} has no dialogue")
 
 
 @dataclass
 class Tally:
-    """Counts of a run: dialogues read and kept, triples in the kept ones, lines without a dialogue and the first messages."""
+    """Counts of a run: dialogues read and kept, triples in the kept ones, lines without a dialogue."""
 
     read: int = 0
     kept: int = 0
     triples: int = 0
-    errors: int = 0
-    faults: list[str] = field(default_factory=list)
-
-    def fault(self, line: int, reason: str) -> None:
-        """Count a line without a dialogue."""
-        self.errors += 1
-        if len(self.faults) < _SHOWN_FAULTS:
-            self.faults.append(f"line {line}: {reason}")
+    faults: Faults = field(default_factory=Faults)
 
     def row(self, seconds: float, signature: str) -> dict[str, Any]:
         """Return the report as JSON; shares of 0 dialogues are null."""
@@ -122,8 +115,8 @@ class Tally:
             "share": {"value": self.kept / self.read, "low": low, "high": high} if self.read else None,
             "triples": self.triples,
             "triples_per_dialogue": self.triples / self.kept if self.kept else None,
-            "errors": self.errors,
-            "faults": self.faults,
+            "errors": self.faults.number,
+            "faults": self.faults.first,
             "seconds": round(seconds, 3),
             "signature": signature,
         }
@@ -136,28 +129,21 @@ def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
         DamagedInput: the file ends early.
         InputError: with ``strict``, a record has no dialogue.
     """
-    from ...loaders import ItemError, read_dialogues
+    from ...loaders import read_dialogues
     from ...reasoning.filtering import check_turns
 
-    def sound() -> Iterator[Dialogue]:
-        for row in read_dialogues(path, strict=strict):
-            if isinstance(row, ItemError) and row.damage:
-                raise DamagedInput(
-                    f"{path} ends early, at record {row.line:,} ({row.reason}), so nothing is written; get the complete file"
-                )
-            if isinstance(row, ItemError):
-                tally.fault(row.line, row.reason)
-                continue
+    def dialogues() -> Iterator[Dialogue]:
+        for row in sound(read_dialogues(path, strict=strict), path, tally.faults, "nothing is written; get the whole file"):
             try:
                 check_turns(row.turns)
             except InputError as error:
                 if strict:
                     raise InputError(f"{path}:{row.line}: {error}") from error
-                tally.fault(row.line, str(error))
+                tally.faults.add(f"line {row.line}: {error}")
             else:
                 yield row
 
-    rows = sound()
+    rows = dialogues()
     while batch := list(islice(rows, _BATCH)):
         yield batch
 
@@ -195,14 +181,14 @@ def _total(file: str, watched: bool) -> int | None:
 
 def _report(tally: Tally, seconds: float, signature: str, output: Path | None, json: bool, quiet: bool) -> None:
     """Print the summary: JSON to stdout, or a table to stderr."""
-    from ..terminal.screen import note, note_faults, print_json, show, table
+    from ..terminal.screen import note, print_json, show, table
     from ..terminal.text import duration
 
     row = tally.row(seconds, signature)
     if json:
         print_json(row)
         return
-    note_faults("lines without a dialogue", tally.faults, tally.errors)
+    tally.faults.note("lines without a dialogue")
     if quiet:
         return
     sys.stdout.flush()
@@ -210,7 +196,7 @@ def _report(tally: Tally, seconds: float, signature: str, output: Path | None, j
     cells = (
         tally.read, tally.kept,
         f"{share['value']:.1%}" if share else "", f"{share['low']:.1%} to {share['high']:.1%}" if share else "",
-        tally.triples, f"{row['triples_per_dialogue']:.1f}" if tally.kept else "", tally.errors, duration(seconds),
+        tally.triples, f"{row['triples_per_dialogue']:.1f}" if tally.kept else "", tally.faults.number, duration(seconds),
     )  # fmt: skip
     columns = (">read", ">kept", ">share", ">95% interval", ">triples", ">per kept dialogue", ">errors", ">time")
     show(table(columns, [cells]), sys.stderr)

@@ -16,7 +16,6 @@ from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet,
 from .settings import tell_settings
 
 if TYPE_CHECKING:
-    from ...graph.item import ItemError
     from ...graph.questions import Question
     from ...loaders import Targets
     from ...reasoning.inference import Answer, DialogueAnswers, Inference, TurnAnswers
@@ -94,16 +93,16 @@ def infer(
     asked = [question_of(name) for name in question] if question else None
     from ...loaders import read_targets
     from ...reasoning.inference import load_inference
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
 
-    errors: list[ItemError] = []
+    faults = Faults()
     count = shown = 0
     drawn: DialogueAnswers | None = None
     tell_settings(quiet)
     with open_engine(address_at(graph), engine, quiet=quiet) as source:
         inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
         with lines_to(output, apart_from=file) as write:
-            for row in sound(read_targets(file, strict=strict), file, errors):
+            for row in sound(read_targets(file, strict=strict), file, faults):
                 count += 1
                 if item is not None and row.id != item:
                     continue
@@ -118,7 +117,7 @@ def infer(
             _show_query()
     if svg is not None and drawn is not None:
         write_file(svg, drawn.svg().encode())
-    report_faults(file, errors, count, "a dialogue")
+    report_faults(file, faults, count, "a dialogue")
     if not shown:
         raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from ...graph.errors import InputError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to
 from .options import Output, Quiet, Strict
-
-if TYPE_CHECKING:
-    from ...graph.item import ItemError
 
 
 def prompts(
@@ -46,22 +43,22 @@ def prompts(
         check_output(output, file)
     from ...loaders import read_contexts
     from ...reasoning.response.prompts import NAMES, Left, PromptFilter
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
     from ..terminal.screen import facts, json_text, print_json, show
 
     chosen = PromptFilter(NAMES if names is None else _names(names))
-    errors: list[ItemError] = []
+    faults = Faults()
     counts: Counter[Left | None] = Counter()
     with lines_to(output, apart_from=file) as write:
-        for row in sound(read_contexts(file, strict=strict), file, errors):
+        for row in sound(read_contexts(file, strict=strict), file, faults):
             prompt = chosen.judge(row.text)
             counts[prompt.left] += 1
             if prompt.left is None:
                 write(json_text({"id": row.id, "prompt": prompt.text, "names": prompt.names}) + "\n")
-    report_faults(file, errors, counts.total(), "a context")
+    report_faults(file, faults, counts.total(), "a context")
     if json:
         left = {reason.value: counts[reason] for reason in Left}
-        print_json({"read": counts.total(), "kept": counts[None], "left_out": left, "errors": len(errors)})
+        print_json({"read": counts.total(), "kept": counts[None], "left_out": left, "errors": faults.number})
     elif not quiet:
         sys.stdout.flush()
         rows = [("read", f"{counts.total():,}"), ("kept", f"{counts[None]:,}")]

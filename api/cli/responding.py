@@ -31,7 +31,7 @@ from .settings import tell_settings
 from .training.data import Device
 
 if TYPE_CHECKING:
-    from ...graph.item import Item, ItemError
+    from ...graph.item import Item
     from ...graph.model import Assertion
     from ...loaders import History
     from ...reasoning import Reasoner
@@ -95,24 +95,24 @@ def respond(
         _check_graph(names, graph)
     from ...loaders import read_histories
     from ...reasoning.response import open_responder
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
     from ..terminal.screen import note
 
     responder = open_responder(model, p=p, most=tokens, seed=seed, batch_size=batch_size, device=device)
     number = samples if samples is not None else 1 if names is None else 8
-    errors: list[ItemError] = []
+    faults = Faults()
     count = 0
     opened = nullcontext(None) if names is None else open_reasoner(names, options, address_of(graph), engine, quiet=quiet)
     meter = Meter("responding", None, unit="responses", noun="responses", quiet=quiet or output is None)
     tell_settings(quiet)
     with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
         for row, texts, ranked in _responses(
-            sound(read_histories(file, strict=strict), file, errors), responder, number, reasoner
+            sound(read_histories(file, strict=strict), file, faults), responder, number, reasoner
         ):
             count += 1
             meter.add(number)
             write(_json(row, texts, ranked, responder, reasoner) if json or output is not None else _text(row, texts, ranked))
-    report_faults(file, errors, count, "a history")
+    report_faults(file, faults, count, "a history")
     if not quiet and not json:
         note(f"signature {responder.signature}")
 
@@ -195,13 +195,13 @@ def perplexity(
     from ...loaders import read_items
     from ...reasoning.models.causal_lm import open_causal
     from ...reasoning.response.responder import Turn, measure
-    from ..terminal.records import report_faults, sound
+    from ..terminal.faults import Faults, report_faults, sound
     from ..terminal.screen import facts, json_text, print_json, show
 
     opened = open_causal(model, device=device)
-    errors: list[ItemError] = []
-    items: list[Item] = list(sound(read_items(file, strict=strict), file, errors))
-    report_faults(file, errors, len(items), "a response")
+    faults = Faults()
+    items: list[Item] = list(sound(read_items(file, strict=strict), file, faults))
+    report_faults(file, faults, len(items), "a response")
     with Meter("reading", len(items), unit="responses", noun="responses", quiet=quiet) as meter:
         found = measure(opened, [Turn(item.history, item.response) for item in items], lambda done: meter.reach(done, len(items)))
     low, high = found.interval([str(item.id).rpartition("/")[0] or item.id for item in items])

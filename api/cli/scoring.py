@@ -303,7 +303,8 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
     """Print the summary to stderr; ``not_run``: default metrics that are not ready."""
     from ...reasoning.metrics.baselines.references import NO_REFERENCE
     from ...reasoning.reference import references_of
-    from ..terminal.screen import note, note_faults, show, table
+    from ..terminal.faults import note_faults
+    from ..terminal.screen import note, show, table
     from ..terminal.text import count, duration, plural
 
     tally = done.tally

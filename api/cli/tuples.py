@@ -21,6 +21,7 @@ from ...graph.errors import InputError, MissingExtra
 from ...graph.schema import dump
 from ...reasoning.registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, open_extractor
 from ..opening import open_engine, open_store, readable
+from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
 from .options import (
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from ...reasoning.metrics.accent.extractors.extraction_eval import Encode, Estimate, Presence
     from ...reasoning.metrics.accent.scorers.base import TupleScore, TupleScorer
 
-_SHOWN_ERRORS = 10
 _TOGETHER = 512  # batch size of scorers without a language model; for the others a spinner is shown while the model is opened
 
 
@@ -138,8 +138,8 @@ def score_tuples(
                     scored += 1
                     total += score.value
         _report(stream, scored, total, meter, judge.signature, output, quiet)
-    if stream.faults and not scored:
-        raise InputError(f"{file} has no tuple that can be scored; the first error: {stream.faults[0]}")
+    if stream.faults.number:
+        stream.faults.require(scored, f"{file} has no tuple that can be scored")
 
 
 def merge_cache(
@@ -179,8 +179,7 @@ class _Stream:
     """Scores the tuples of a file in batches; lines without a valid tuple keep their place."""
 
     def __init__(self, file: str, relations: frozenset[str], strict: bool) -> None:
-        self.faults: list[str] = []
-        self.errors = 0
+        self.faults = Faults()
         self._file = file
         self._relations = relations
         self._strict = strict
@@ -200,11 +199,9 @@ class _Stream:
         for number, data, fault in json_rows(self._file):
             error = fault or _fault(data, self._relations)
             if error:
-                self.errors += 1
                 if self._strict:
                     raise InputError(f"{self._file}:{number}: {error}")
-                if len(self.faults) < _SHOWN_ERRORS:
-                    self.faults.append(f"line {number}: {error}")
+                self.faults.add(f"line {number}: {error}")
             yield _Row(number, data, error)
 
 
@@ -235,15 +232,15 @@ def _line(row: _Row, score: TupleScore | None) -> str:
 
 def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
     """Print the summary to stderr."""
-    from ..terminal.screen import note, note_faults, show, table
+    from ..terminal.screen import note, show, table
     from ..terminal.text import duration, rate
 
-    note_faults("not scored", stream.faults, stream.errors)
+    stream.faults.note("not scored")
     if quiet:
         return
     sys.stdout.flush()
-    speed = rate((scored + stream.errors) / max(meter.seconds, 1e-9))
-    row = (scored, total / scored if scored else None, stream.errors, duration(meter.seconds), speed)
+    speed = rate((scored + stream.faults.number) / max(meter.seconds, 1e-9))
+    row = (scored, total / scored if scored else None, stream.faults.number, duration(meter.seconds), speed)
     show(table((">tuples", ">mean", ">errors", ">time", ">tuples/s"), [row]), sys.stderr)
     note(f"signature {signature}")
     if output is not None:

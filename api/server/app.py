@@ -23,7 +23,7 @@ from starlette.types import Scope
 
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
-from . import messages
+from . import requests
 from .conceptnet.routes import conceptnet_routes
 from .inferring import inferring_routes
 from .keys import Keys
@@ -121,7 +121,7 @@ def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:
     if app.openapi_schema:
         return app.openapi_schema
     document: dict[str, Any] = plain()
-    models = [(model, "validation") for model in (*messages.EXAMPLES, messages.ProblemDocument)]
+    models = [(model, "validation") for model in (*requests.EXAMPLES, requests.ProblemDocument)]
     _, defined = models_json_schema(models, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):

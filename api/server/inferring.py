@@ -12,7 +12,8 @@ from ...graph.protocol import KnowledgeGraph
 from ...graph.questions import QUESTIONS, Instance, question_of
 from ...graph.schema import dump
 from ...reasoning.inference.choosing import Chosen
-from .messages import ChooseRequest, InferAnswer, InferRequest, answer, check_size, failures, read, request_body
+from .messages import answer, check_size, failures, read
+from .requests import ChooseRequest, InferAnswer, InferRequest, request_body
 from .service import Service
 
 if TYPE_CHECKING:

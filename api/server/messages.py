@@ -1,22 +1,17 @@
-"""Request and response bodies: pydantic models, problem documents (RFC 9457), parsing with limits, OpenAPI descriptions.
-
-The models validate requests and describe responses. Texts are strict: a number is not converted to a text. The library checks the
-length and the characters of a text, item by item. Validation stops at the first invalid element of a list and at objects with
-too many members, so that there are few errors.
-"""
+"""Parsing of requests with limits, errors as problem documents (RFC 9457), and JSON responses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import orjson
 from fastapi import Request
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError, model_validator
+from pydantic import ValidationError
 from pydantic_core import from_json
 from starlette.responses import Response
 from starlette.types import Scope
@@ -33,261 +28,10 @@ from ...graph.errors import (
     TacitError,
     did_you_mean,
 )
-from ...graph.links import ConceptTail
-from ...graph.model import Assertion, FoundPath, Neighbour
-from ...reasoning.explanation.explained import DrawnExplanation
-from ...reasoning.inference.answers import DrawnTurnAnswers
-from ...reasoning.scorer import ScoreRow
-from ..details import Completion, Distance
+from .requests import Message, ScoreItem
 
 if TYPE_CHECKING:
     from .service import BoundedPool
-
-_HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
-_RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
-_TEXT = Annotated[StrictStr, Field()]
-_TEXTS = Annotated[list[_TEXT], Field(fail_fast=True)]
-_MEMBERS = 20
-_WHOLE = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
-
-
-class Message(BaseModel):
-    """A request body; unknown members are refused, so that misspelt names are found."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _few_members(cls, value: Any) -> Any:
-        if isinstance(value, dict) and len(value) > _MEMBERS:
-            raise ValueError(f"the object has {len(value):,} members; at most {len(cls.model_fields)} are allowed here")
-        return value
-
-
-class ScoreItem(Message):
-    """One response to score."""
-
-    id: _TEXT | _WHOLE | None = Field(None, description="ID of the item in the response; default: its position, from 1.")
-    history: _TEXTS = Field(description="The turns before the response, oldest first.")
-    response: _TEXT = Field(description="The response to score.")
-    references: _TEXTS = Field(default_factory=list, description="Human responses to the same history, for metrics that compare.")
-
-
-class ScoreRequest(Message):
-    """Responses to score."""
-
-    items: list[ScoreItem] = Field(min_length=1, fail_fast=True, description="At least one; /v1/info has the maximum number.")
-    metrics: _TEXTS | None = Field(None, description="Names of metrics of the service; default: all.")
-    explain: bool = Field(False, strict=True, description="Return the evidence of each score.")
-
-
-class ExplainRequest(Message):
-    """A response whose scores are explained."""
-
-    history: _TEXTS = Field(description="The turns before the response, oldest first.")
-    response: _TEXT = Field(description="The response to score.")
-    other: _TEXT | None = Field(None, description="Another response to the same history, explained beside the first.")
-    references: _TEXTS = Field(default_factory=list, description="Human responses to the same history, for metrics that compare.")
-    metrics: _TEXTS | None = Field(None, description="Names of metrics of the service; default: all.")
-    svg: bool = Field(True, strict=True, description="Return each explanation as a picture too.")
-
-
-class CypherRequest(Message):
-    """A read-only query."""
-
-    query: _TEXT = Field(description="Cypher, or the name of a query of the cookbook.")
-    parameters: dict[str, Any] = Field(default_factory=dict, description="Values of the query's $parameters.")
-    limit: int = Field(1000, strict=True, ge=0, le=2**53, description="Maximum number of rows.")
-    timeout: float = Field(10.0, gt=0, strict=True, allow_inf_nan=False, description="Seconds after which the query is stopped.")
-
-
-class InferRequest(Message):
-    """A dialogue whose turns are asked about."""
-
-    dialogue: _TEXTS = Field(min_length=1, description="The turns, oldest first, with or without `A: ` before them.")
-    target: int | None = Field(
-        None,
-        strict=True,
-        ge=-(2**53),
-        le=2**53,
-        description="The turn to ask about, from 0, negative from the end; default: every turn.",
-    )
-    questions: _TEXTS | None = Field(
-        None,
-        description="cause, subsequent, prerequisite, motivation, reaction, or CICERO's questions word for word; default: all.",
-    )
-    limit: int = Field(3, strict=True, ge=1, le=100, description="Most answers to each question, best first.")
-    svg: bool = Field(False, strict=True, description="Return the answers about each turn as a picture too.")
-    width: int = Field(960, strict=True, ge=240, le=2400, description="Width of the pictures in pixels.")
-
-
-class ChooseRequest(Message):
-    """A question about a turn, with possible answers."""
-
-    id: _TEXT = Field("1", min_length=1, description="ID of the instance in the response.")
-    dialogue: _TEXTS = Field(min_length=1, description="The turns, oldest first, with or without `A: ` before them.")
-    target: _TEXT = Field(description="The turn that is asked about.")
-    question: _TEXT = Field(
-        description="cause, subsequent, prerequisite, motivation, reaction, or one of CICERO's questions word for word."
-    )
-    choices: _TEXTS = Field(min_length=2, max_length=100, description="Possible answers.")
-    answers: int | None = Field(
-        None, strict=True, ge=1, le=100, description="How many of the choices are right; default: half of them, rounded up."
-    )
-
-
-class ScoreAnswer(BaseModel):
-    """One row per item, in order."""
-
-    items: list[ScoreRow]
-
-
-class InferAnswer(BaseModel):
-    """The answers about each turn, in order."""
-
-    turns: list[DrawnTurnAnswers]
-
-
-class ExplainAnswer(BaseModel):
-    """One explanation per metric; those of the other response where one is given."""
-
-    explanations: dict[str, DrawnExplanation]
-    other: dict[str, DrawnExplanation] = Field(default_factory=dict, description="Present where the request has `other`.")
-
-
-class ConceptsAnswer(BaseModel):
-    """Concepts whose text begins with a prefix."""
-
-    concepts: list[Completion]
-
-
-class NeighboursAnswer(BaseModel):
-    """The neighbours of a concept, strongest first."""
-
-    concept: str
-    neighbours: list[Neighbour]
-
-
-class HopsAnswer(BaseModel):
-    """The hops from a concept to others, in the order in which these were given."""
-
-    hops: list[Distance]
-
-
-class PathsAnswer(BaseModel):
-    """The shortest paths between two concepts, strongest first."""
-
-    paths: list[FoundPath]
-
-
-class TailsAnswer(BaseModel):
-    """Assertions about an event."""
-
-    tails: list[Assertion]
-
-
-class ConceptTailsAnswer(BaseModel):
-    """Tails of the events that mention a concept, best first."""
-
-    concept: str
-    tails: list[ConceptTail]
-
-
-class CypherAnswer(BaseModel):
-    """Rows of a query."""
-
-    columns: list[str]
-    rows: list[dict[str, Any]]
-    truncated: bool = Field(description="Whether the query had more rows than the limit.")
-
-
-class CookbookAnswer(BaseModel):
-    """The queries of the cookbook."""
-
-    queries: list[dict[str, Any]]
-
-
-class StateAnswer(BaseModel):
-    """The state of the service."""
-
-    status: str
-
-
-class ProblemDocument(BaseModel):
-    """A problem document (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    request_id: str
-
-
-EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
-    ScoreRequest: {
-        "one": {
-            "summary": "One response, with all metrics of the service",
-            "value": {"items": [{"history": _HISTORY, "response": _RESPONSE}]},
-        },
-        "two": {
-            "summary": "Two responses to the same history, with IDs and evidence",
-            "value": {
-                "items": [
-                    {"id": "dinner/good", "history": _HISTORY, "response": _RESPONSE},
-                    {"id": "dinner/bad", "history": _HISTORY, "response": "The library has an interesting book for the exam."},
-                ],
-                "explain": True,
-            },
-        },
-    },
-    ExplainRequest: {
-        "picture": {"summary": "With pictures", "value": {"history": _HISTORY, "response": _RESPONSE}},
-        "plain": {"summary": "Without pictures", "value": {"history": _HISTORY, "response": _RESPONSE, "svg": False}},
-    },
-    InferRequest: {
-        "turn": {
-            "summary": "One turn, all questions",
-            "value": {"dialogue": ["A: I cooked dinner for you.", "B: Thank you!"], "target": 0},
-        },
-        "question": {
-            "summary": "Every turn, one question",
-            "value": {"dialogue": ["I passed the exam!", "Great!"], "questions": ["reaction"], "limit": 1},
-        },
-        "picture": {
-            "summary": "One turn, with a picture",
-            "value": {"dialogue": ["A: I cooked dinner for you.", "B: Thank you!"], "target": 0, "svg": True, "width": 640},
-        },
-    },
-    ChooseRequest: {
-        "dinner": {
-            "summary": "Three choices, of which two are taken as right",
-            "value": {
-                "dialogue": ["A: I cooked dinner for you.", "B: Thank you!"],
-                "target": "I cooked dinner for you.",
-                "question": "motivation",
-                "choices": ["The speaker wants to be kind.", "The speaker does not want to be kind.", "The speaker hates food."],
-            },
-        },
-    },
-    CypherRequest: {
-        "text": {
-            "summary": "A query as text",
-            "value": {
-                "query": "MATCH (a:Concept {text: $word})-[r]->(b:Concept) "
-                "RETURN type(r) AS relation, b.text AS tail ORDER BY relation, tail",
-                "parameters": {"word": "dog"},
-                "limit": 5,
-            },
-        },
-        "cookbook": {
-            "summary": "A query of the cookbook",
-            "value": {"query": "used_for", "parameters": {"concept": "knife"}},
-        },
-    },
-}
-"""Bodies that work on any graph, by the model of the request and a name."""
-
 
 # Problem documents.
 
@@ -397,7 +141,9 @@ def refuse_unknown_parameters(request: Request) -> None:
         Problem: 422: it does not take one.
     """
     route = request.scope.get("route")
-    known = [one.alias for one in route.dependant.query_params] if isinstance(route, APIRoute) else []
+    known: list[str] = []
+    for one in route.dependant.query_params if isinstance(route, APIRoute) else ():
+        known += getattr(one.field_info.annotation, "model_fields", [one.alias])
     unknown = [name for name in request.query_params if name not in known]
     if unknown and request.url.path.startswith("/v1/"):
         name = _shown(unknown[0])
@@ -518,7 +264,6 @@ Model = TypeVar("Model", bound=Message)
 VALUES = 200_000
 """Maximum number of JSON values (numbers, texts, lists, objects, ...) in a body."""
 
-_REFERENCE = "#/components/schemas/{model}"
 _LARGE = 1 << 16
 _BLOCK = 1 << 18
 
@@ -589,12 +334,6 @@ def answer(content: Any) -> Response:
     return Response(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS), media_type="application/json")
 
 
-def request_body(model: type[Message]) -> dict[str, Any]:
-    """Return the OpenAPI description of a request body, with its examples."""
-    content = {"schema": {"$ref": _REFERENCE.format(model=model.__name__)}, "examples": EXAMPLES[model]}
-    return {"requestBody": {"required": True, "content": {"application/json": content}}}
-
-
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of problems with these statuses, in addition to those of every route."""
     descriptions = {
@@ -604,7 +343,7 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
         421: "The Host header names another host", 422: "The request is not valid",
         429: "The queue is full", 500: "Unexpected error", 503: "The graph does not answer", 504: "Timeout",
     }  # fmt: skip
-    schema = {"schema": {"$ref": _REFERENCE.format(model="ProblemDocument")}}
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}
     return {
         status: {"description": descriptions[status], "content": {MEDIA_TYPE: schema}}
         for status in sorted({400, 401, 403, 421, 422, 429, 500, 503, 504, *statuses})

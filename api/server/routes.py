@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Path, Query, Request
 from prometheus_client import CONTENT_TYPE_LATEST
-from pydantic import StringConstraints
 from starlette.responses import Response
 
 from ...cypher import cookbook
@@ -31,30 +30,31 @@ from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
 from ..details import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
-from .messages import (
+from .messages import Problem, answer, check_size, failures, problem_of, read, refuse_unknown_parameters, size_of
+from .requests import (
+    TARGETS,
+    CompletionQuery,
     ConceptsAnswer,
     ConceptTailsAnswer,
+    ConceptTailsQuery,
     CookbookAnswer,
     CypherAnswer,
     CypherRequest,
     ExplainAnswer,
     ExplainRequest,
     HopsAnswer,
+    HopsQuery,
+    LanguageQuery,
     NeighboursAnswer,
+    NeighboursQuery,
     PathsAnswer,
-    Problem,
+    PathsQuery,
     ScoreAnswer,
     ScoreRequest,
     StateAnswer,
     TailsAnswer,
-    answer,
-    check_size,
-    failures,
-    problem_of,
-    read,
-    refuse_unknown_parameters,
+    TailsQuery,
     request_body,
-    size_of,
 )
 from .service import Service
 
@@ -170,14 +170,6 @@ def scoring_routes(service: Service) -> APIRouter:
 
 # Graph lookups.
 
-_TEXT = 1_000
-_TARGETS = 100
-
-Word = Annotated[str, Query(max_length=_TEXT, description="A word, a phrase, or a concept URI.")]
-Language = Annotated[str, Query(max_length=20, description="Language of the texts.")]
-Limit = Annotated[int, Query(ge=0, le=1_000, description="Maximum number of results, best first.")]
-Relation = Annotated[str | None, Query(max_length=_TEXT, description="Only this relation.")]
-
 
 def exploring_routes(service: Service) -> APIRouter:
     """Return the routes of graph lookups: concepts, completion, neighbours, hops, paths, tails of events."""
@@ -190,108 +182,83 @@ def exploring_routes(service: Service) -> APIRouter:
             return await service.lookups.run(lambda: answer(lookup(graph)))
 
     @router.get("/v1/concepts", summary="Complete a prefix to concepts", response_model=ConceptsAnswer, responses=failures())
-    async def concepts(
-        prefix: Annotated[str, Query(max_length=_TEXT, description="Beginning of a text.", examples=["do"])] = "",
-        limit: Limit = 10,
-        language: Language = "en",
-    ) -> Response:
+    async def concepts(query: Annotated[CompletionQuery, Query()]) -> Response:
         """The first concepts, in the order of their texts, that begin with the prefix. Needs an index."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             index = index_of(graph)
             if index is None:
                 raise InputError("completion of prefixes needs an index; serve the graph with --engine index")
-            return {"concepts": [dump(Completion(uri, text_of(uri))) for uri in index.complete(prefix, limit, language)]}
+            return {
+                "concepts": [
+                    dump(Completion(uri, text_of(uri))) for uri in index.complete(query.prefix, query.limit, query.language)
+                ]
+            }
 
         return await answered(lookup)
 
     @router.get("/v1/concepts/{text:path}", summary="Look a concept up", response_model=ConceptDetails, responses=failures(404))
     async def concept(
-        text: Annotated[str, Path(max_length=_TEXT, description="A word, a phrase, or a concept URI.", examples=["dog"])],
-        language: Language = "en",
+        text: Annotated[str, Path(max_length=1_000, description="A word or phrase, or a concept URI.", examples=["dog"])],
+        query: Annotated[LanguageQuery, Query()],
     ) -> Response:
         """The concept that a text names, and its ten strongest neighbours."""
 
         def lookup(graph: KnowledgeGraph) -> Any:
-            uri = _concept(graph, text, language)
+            uri = _concept(graph, text, query.language)
             return dump(ConceptDetails(text, uri, tuple(graph.neighbours(uri, 1, 10))))
 
         return await answered(lookup)
 
     @router.get("/v1/neighbours", summary="Neighbours of a concept", response_model=NeighboursAnswer, responses=failures(404))
-    async def neighbours(
-        concept: Annotated[Word, Query(examples=["dog"])],
-        hop: Annotated[int, Query(ge=1, le=6, description="Concepts whose shortest distance is exactly this.")] = 1,
-        limit: Limit = 10,
-        relation: Annotated[
-            list[str] | None, Query(description="Only this relation; repeatable. One empty value: no relation.")
-        ] = None,
-        language: Language = "en",
-    ) -> Response:
+    async def neighbours(query: Annotated[NeighboursQuery, Query()]) -> Response:
         """Concepts whose shortest distance is exactly `hop`, strongest first."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            uri = _concept(graph, concept, language)
-            relations = None if relation is None else [name for name in relation if name]
+            uri = _concept(graph, query.concept, query.language)
+            relations = None if query.relation is None else [name for name in query.relation if name]
             check_known(relations or (), relations_of(graph))
-            return {"concept": uri, "neighbours": [dump(one) for one in graph.neighbours(uri, hop, limit, relations)]}
+            found = graph.neighbours(uri, query.hop, query.limit, relations)
+            return {"concept": uri, "neighbours": [dump(one) for one in found]}
 
         return await answered(lookup)
 
     @router.get("/v1/hops", summary="Hops from a concept to others", response_model=HopsAnswer, responses=failures(404))
-    async def hops(
-        source: Annotated[Word, Query(examples=["dog"])],
-        target: Annotated[
-            list[Annotated[str, StringConstraints(max_length=_TEXT)]],
-            Query(description="A word, a phrase, or a concept URI; repeatable, at most 100 times.", examples=[["bone"]]),
-        ],
-        max_hops: Annotated[int, Query(ge=1, le=6, description="Longest path to search for.")] = 6,
-        language: Language = "en",
-    ) -> Response:
+    async def hops(query: Annotated[HopsQuery, Query()]) -> Response:
         """Length of a shortest path to each target, in order; -1 if there is none of at most `max_hops`."""
-        if len(target) > _TARGETS:
-            raise Problem(422, "invalid-parameter", f"there are {len(target):,} targets; give at most {_TARGETS} at once")
+        if len(query.target) > TARGETS:
+            raise Problem(422, "invalid-parameter", f"there are {len(query.target):,} targets; give at most {TARGETS} at once")
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            start, *ends = _concepts(graph, [source, *target], language)
-            [distances] = graph.hop_distances([start], ends, max_hops).tolist()
-            rows = zip(target, distances, strict=True)
-            return {"hops": [dump(Distance(source, text, distance)) for text, distance in rows]}
+            start, *ends = _concepts(graph, [query.source, *query.target], query.language)
+            [distances] = graph.hop_distances([start], ends, query.max_hops).tolist()
+            rows = zip(query.target, distances, strict=True)
+            return {"hops": [dump(Distance(query.source, text, distance)) for text, distance in rows]}
 
         return await answered(lookup)
 
     @router.get("/v1/paths", summary="Shortest paths between two concepts", response_model=PathsAnswer, responses=failures(404))
-    async def paths(
-        source: Annotated[Word, Query(examples=["dog"])],
-        target: Annotated[Word, Query(examples=["bone"])],
-        max_hops: Annotated[int, Query(ge=1, le=6, description="Longest path to search for.")] = 6,
-        limit: Annotated[int, Query(ge=0, le=100, description="Maximum number of results, best first.")] = 10,
-        events: Annotated[bool, Query(description="Go through events too, by links; both ends may be events.")] = False,
-        language: Language = "en",
-    ) -> Response:
+    async def paths(query: Annotated[PathsQuery, Query()]) -> Response:
         """Shortest paths, strongest first, each with its assertions and their provenance."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            if events:
-                ways = _linked(graph).linked_paths(source, target, max_hops, limit, language=language)
-                return {"paths": [dump(path, FoundPath) for path in ways]}
-            start, end = _concept(graph, source, language), _concept(graph, target, language)
-            found = graph.paths(start, end, max_hops, limit)
+            limits = query.max_hops, query.limit
+            if query.events:
+                found = _linked(graph).linked_paths(query.source, query.target, *limits, language=query.language)
+            else:
+                start, end = _concepts(graph, [query.source, query.target], query.language)
+                found = graph.paths(start, end, *limits)
             return {"paths": [dump(path, FoundPath) for path in found]}
 
         return await answered(lookup)
 
     @router.get("/v1/tails", summary="Assertions about an event", response_model=TailsAnswer, responses=failures())
-    async def tails(
-        head: Annotated[str, Query(max_length=_TEXT, description="An event.", examples=["PersonX cooks dinner for PersonY"])],
-        relation: Relation = None,
-        limit: Limit = 100,
-    ) -> Response:
+    async def tails(query: Annotated[TailsQuery, Query()]) -> Response:
         """Assertions about the event, best first; an empty list for an event that is not in the graph."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            check_known([relation] if relation else (), relations_of(graph))
-            return {"tails": [dump(one) for one in graph.tails(head, relation, limit)]}
+            check_known([query.relation] if query.relation else (), relations_of(graph))
+            return {"tails": [dump(one) for one in graph.tails(query.head, query.relation, query.limit)]}
 
         return await answered(lookup)
 
@@ -301,18 +268,14 @@ def exploring_routes(service: Service) -> APIRouter:
         response_model=ConceptTailsAnswer,
         responses=failures(404),
     )
-    async def concept_tails(
-        concept: Annotated[Word, Query(examples=["dog"])],
-        relation: Relation = None,
-        limit: Limit = 100,
-        language: Language = "en",
-    ) -> Response:
+    async def concept_tails(query: Annotated[ConceptTailsQuery, Query()]) -> Response:
         """What follows from the events that mention the concept, best first. Needs a graph with links."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            uri = _concept(graph, concept, language)
-            check_known([relation] if relation else (), relations_of(graph))
-            return {"concept": uri, "tails": [dump(one) for one in _linked(graph).concept_tails(uri, relation, limit)]}
+            uri = _concept(graph, query.concept, query.language)
+            check_known([query.relation] if query.relation else (), relations_of(graph))
+            found = _linked(graph).concept_tails(uri, query.relation, query.limit)
+            return {"concept": uri, "tails": [dump(one) for one in found]}
 
         return await answered(lookup)
 

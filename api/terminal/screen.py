@@ -49,14 +49,6 @@ def note(sentence: str) -> None:
     print(visible(sentence), file=sys.stderr)
 
 
-def note_faults(heading: str, faults: Sequence[str], number: int) -> None:
-    """Print the first error messages of ``number`` errors to stderr, below a heading; nothing without errors."""
-    if number:
-        note(f"{heading}:" if number == len(faults) else f"{heading}, the first {len(faults)} of {number:,}:")
-        for fault in faults:
-            note(f"  {fault}")
-
-
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
     """Return a table.
 
