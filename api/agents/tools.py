@@ -312,11 +312,7 @@ def _tails(given: TailsArguments) -> Request:
 
 
 def _known_query(name: str) -> str:
-    """Return the name of a query of the cookbook.
-
-    Raises:
-        InputError: there is no such query.
-    """
+    """Return the name of a query of the cookbook."""
     plain = name.strip().removeprefix("explore/")
     if plain not in cookbook_queries():
         advice = did_you_mean(plain, cookbook_queries(), "the tool cookbook lists them")

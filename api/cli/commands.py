@@ -71,11 +71,7 @@ class _Sections(Group):
 
 
 def _complete_shell(option: str, shell: str) -> None:
-    """Print or install the completion script of ``shell``, and exit.
-
-    Raises:
-        InputError: completion does not support the shell.
-    """
+    """Print or install the completion script of ``shell``, and exit."""
     if shell not in _SHELLS:
         raise InputError(f"{option} does not support the shell {shell!r}; give one of {', '.join(_SHELLS)}")
     from typer._completion_classes import completion_init

@@ -107,11 +107,7 @@ def compare(
 
 
 def _items(file: str, strict: bool, columns: dict[str, str]) -> list[Item]:
-    """Return the items of a file, all in memory; those that cannot be read are reported.
-
-    Raises:
-        InputError: it has none. DamagedInput: it ends early.
-    """
+    """Return the items of a file, all in memory; those that cannot be read are reported."""
     from ...loaders import read_items
     from ..terminal.faults import Faults, report_faults, sound
 

@@ -209,11 +209,7 @@ def _interval(found: Interval) -> str:
 
 
 def _given(pool: str, instances: Sequence[Answered], strict: bool) -> list[list[str]]:
-    """Return the candidates of a file for each instance.
-
-    Raises:
-        InputError: the file has none, or none for these instances.
-    """
+    """Return the candidates of a file for each instance."""
     from ...loaders import read_candidates
     from ..terminal.faults import Faults, report_faults, sound
 

@@ -65,11 +65,7 @@ def cypher(
 
 
 def prepare(query: str, pairs: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return the Cypher of ``query`` and its parameters.
-
-    Raises:
-        InputError: as :func:`find_query` and :func:`parse_parameters`; or the parameters are not those of the named query.
-    """
+    """Return the Cypher of ``query`` and its parameters."""
     text, named = find_query(query)
     values = parse_parameters(pairs)
     if named is not None:
@@ -81,9 +77,6 @@ def find_query(query: str) -> tuple[str, Query | None]:
     """Return the Cypher of ``query``, and its entry if it is in the cookbook.
 
     ``query`` is a name in the cookbook, else an existing file, else Cypher text.
-
-    Raises:
-        InputError: it is empty, or looks like a name or a file that does not exist.
     """
     from ...cypher import cookbook
 
@@ -109,11 +102,7 @@ def find_query(query: str) -> tuple[str, Query | None]:
 
 
 def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return ``NAME=VALUE`` pairs as a mapping; a value is JSON if it parses as JSON, else text.
-
-    Raises:
-        InputError: a pair has no ``=`` or no valid name, or a name is given twice.
-    """
+    """Return ``NAME=VALUE`` pairs as a mapping; a value is JSON if it parses as JSON, else text."""
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -146,11 +135,7 @@ def _list_cookbook(json: bool, csv: bool) -> None:
 
 
 def _check_parameters(named: Query, values: dict[str, Any]) -> None:
-    """Check that the parameters are those of a query of the cookbook.
-
-    Raises:
-        InputError: one is missing, or unknown.
-    """
+    """Check that the parameters are those of a query of the cookbook."""
     name = named.name.removeprefix("explore/")
     missing = [parameter for parameter in named.parameters if parameter not in values]
     if missing:
@@ -220,11 +205,7 @@ def guard(
 
 
 def _read_stdin() -> str:
-    """Return the query on stdin.
-
-    Raises:
-        InputError: it is not UTF-8 text.
-    """
+    """Return the query on stdin."""
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

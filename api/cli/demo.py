@@ -118,11 +118,7 @@ def _rest(graph: str, dialogues: str) -> None:
 
 
 def copy_sample(directory: Path) -> None:
-    """Copy the sample files into ``directory``, so that the commands that the demo shows can be typed again.
-
-    Raises:
-        InputError: ``directory`` is a file.
-    """
+    """Copy the sample files into ``directory``, so that the commands that the demo shows can be typed again."""
     from importlib.resources import as_file, files
 
     from ...graph.errors import InputError

@@ -151,12 +151,7 @@ class _Collected:
 
 
 def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool, columns: Mapping[str, str]) -> _Collected:
-    """Read every file.
-
-    Raises:
-        InputError: a file does not exist or is given twice, or no file has a judgement.
-        DamagedInput: a file ends early.
-    """
+    """Read every file."""
     from dataclasses import replace
 
     from ...loaders import Judgement, read_judgements
@@ -185,11 +180,7 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool, col
 
 
 def _names(files: Sequence[str]) -> list[str]:
-    """Return the name of each file's data set: its name, with as many parent folders as make the names unique.
-
-    Raises:
-        InputError: a file is given twice.
-    """
+    """Return the name of each file's data set: its name, with as many parent folders as make the names unique."""
     from ...loaders.judgements import dataset_name
 
     paths = [Path(file) if file == "-" else Path(file).resolve() for file in files]
@@ -206,12 +197,7 @@ def _names(files: Sequence[str]) -> list[str]:
 
 
 def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
-    """Check before any work that the plots can be drawn and written, and return their paths.
-
-    Raises:
-        InputError: a suffix is neither .png nor .svg, or the file cannot be written.
-        MissingExtra: matplotlib is not installed.
-    """
+    """Check before any work that the plots can be drawn and written, and return their paths."""
     for path in plots:
         if path.suffix.lower() not in _PLOTS:
             raise InputError(f"--plot {path} is neither .png nor .svg; give a file name that ends in one of them")

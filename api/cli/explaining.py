@@ -121,11 +121,7 @@ class _Explained:
 
 
 def _form(output: Path | None, json: bool) -> str:
-    """Return the output format as a suffix.
-
-    Raises:
-        InputError: the output's name has another suffix.
-    """
+    """Return the output format as a suffix."""
     if output is None:
         return ".json" if json else ".txt"
     if output.suffix not in _SUFFIXES:
@@ -136,11 +132,7 @@ def _form(output: Path | None, json: bool) -> str:
 def _items(
     file: str | None, item: str | None, first: int, response: str | None, history: list[str] | None, columns: dict[str, str]
 ) -> Iterator[Item | ItemError]:
-    """Return the items to explain.
-
-    Raises:
-        InputError: neither or both of ``file`` and ``response`` are given, or there is no such item.
-    """
+    """Return the items to explain."""
     from ...loaders import Item, read_items
 
     if (file is None) == (response is None):
@@ -182,11 +174,7 @@ def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | Ite
 
 
 def _check_end(row: Item | ItemError, file: str) -> None:
-    """Check that the file does not end early at ``row``.
-
-    Raises:
-        DamagedInput: the file ends early.
-    """
+    """Check that the file does not end early at ``row``."""
     from ...loaders import ItemError
 
     if isinstance(row, ItemError) and row.damage:

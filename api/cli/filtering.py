@@ -123,12 +123,7 @@ class Tally:
 
 
 def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
-    """Yield the dialogues of a file in batches, counting records without one.
-
-    Raises:
-        DamagedInput: the file ends early.
-        InputError: with ``strict``, a record has no dialogue.
-    """
+    """Yield the dialogues of a file in batches, counting records without one."""
     from ...loaders import read_dialogues
     from ...reasoning.filtering import check_turns
 

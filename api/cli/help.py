@@ -75,9 +75,6 @@ def help_text(words: Sequence[str]) -> str:
 
     Args:
         words: the name of a topic, or the words of a command, such as ``train coherence``; none: the list of topics.
-
-    Raises:
-        InputError: there is no such topic or command.
     """
     if not words:
         return "".join(f"{line}\n" for line in _list())
@@ -115,11 +112,7 @@ def _command_names() -> tuple[str, ...]:
 
 
 def _of_command(words: Sequence[str]) -> str:
-    """Return the help of a command, which may be in a group.
-
-    Raises:
-        InputError: the group has no such command.
-    """
+    """Return the help of a command, which may be in a group."""
     from .commands import command
 
     found: Any = command(words)

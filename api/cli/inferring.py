@@ -136,11 +136,7 @@ def _opened(
 
 
 def _place(row: Targets, target: int | None, file: str) -> int | None:
-    """Return the index of the turn to ask about; None: every turn.
-
-    Raises:
-        InputError: the dialogue has fewer turns.
-    """
+    """Return the index of the turn to ask about; None: every turn."""
     if target is None:
         return row.target
     if target > len(row.turns):

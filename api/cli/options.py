@@ -198,12 +198,7 @@ BatchSize = Annotated[
 
 
 def metric_names(named: Sequence[str]) -> list[str]:
-    """Return the metrics in ``named``, texts of names separated by commas.
-
-    Raises:
-        InputError: there is none, one is unknown, or one is named twice.
-        PluginError: one is a plugin's, and cannot be used.
-    """
+    """Return the metrics in ``named``, texts of names separated by commas."""
     from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 
     names = [name.strip() for text in named for name in text.split(",") if name.strip()]
@@ -217,12 +212,7 @@ def metric_names(named: Sequence[str]) -> list[str]:
 
 
 def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list[str], DefaultMetrics | None]:
-    """Return the metrics in ``named``; if it is empty the default metrics, and what to tell about them.
-
-    Raises:
-        InputError: ``named`` cannot be used (see :func:`metric_names`), or no metric is ready here.
-        PluginError: one is a plugin's, and cannot be used.
-    """
+    """Return the metrics in ``named``; if it is empty the default metrics, and what to tell about them."""
     if named:
         return metric_names(named), None
     from ...reasoning import default_metrics
@@ -247,10 +237,6 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
     """Return the options of each metric from ``METRIC.NAME=VALUE`` texts, else from ``tacit.toml``.
 
     ``pipeline`` goes to the metrics that take one.
-
-    Raises:
-        InputError: a text has another form, names a metric that is not asked for or an option that it does not have, or the
-            value has another type than the option takes or is out of its range.
     """
     from ...reasoning.options import check_option
     from ...reasoning.registry import metric_kind
@@ -288,11 +274,7 @@ RATED_FIELDS = (*ITEM_FIELDS, "rating", "ratings", "turn_ratings", "dataset", "s
 
 
 def named_columns(given: Sequence[str] | None, fields: Sequence[str] = ITEM_FIELDS) -> dict[str, str]:
-    """Return the column of each field from ``FIELD=NAME`` texts.
-
-    Raises:
-        InputError: a text has another form or names another field, or a field or a column is given twice.
-    """
+    """Return the column of each field from ``FIELD=NAME`` texts."""
     found: dict[str, str] = {}
     known = f"the fields are {', '.join(fields)}"
     for text in given or ():
@@ -361,11 +343,7 @@ def server_given() -> dict[str, str | None]:
 
 
 def address_at(graph: str) -> Address:
-    """Return the address of a graph that a command opens, with the server's options.
-
-    Raises:
-        InputError: ``tacit.toml`` names the graph, and there is none.
-    """
+    """Return the address of a graph that a command opens, with the server's options."""
     check_default_graph(graph)
     return Address(graph, **server_given())
 

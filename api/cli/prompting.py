@@ -66,11 +66,7 @@ def prompts(
 
 
 def _names(path: Path) -> frozenset[str]:
-    """Return the names in a file.
-
-    Raises:
-        InputError: it cannot be read, or holds none.
-    """
+    """Return the names in a file."""
     try:
         found = frozenset(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
     except (OSError, UnicodeDecodeError) as error:

@@ -250,11 +250,7 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
 
 
 def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
-    """Return the format of the rows: as given, or by the suffix of the output.
-
-    Raises:
-        InputError: Parquet without a regular file; Parquet or CSV with --text or --json; or compressed CSV.
-    """
+    """Return the format of the rows: as given, or by the suffix of the output."""
     from ..scoring.rows import Form
 
     if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
@@ -275,11 +271,7 @@ def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
 
 
 def _cluster_options(engine: RunEngine, address: str | None, workers: int | None) -> bool:
-    """Return whether a cluster scores.
-
-    Raises:
-        InputError: an option for a cluster is given without one.
-    """
+    """Return whether a cluster scores."""
     if engine is not RunEngine.RAY and (address is not None or workers is not None):
         raise InputError(
             f"{'--address' if address is not None else '--workers'} is for a cluster; add --engine ray, or leave it out"
@@ -288,11 +280,7 @@ def _cluster_options(engine: RunEngine, address: str | None, workers: int | None
 
 
 def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
-    """Check that a run with --resume or on a cluster is from file to file.
-
-    Raises:
-        InputError: it is not.
-    """
+    """Check that a run with --resume or on a cluster is from file to file."""
     if (resume or cluster) and not sharded:
         asked = "--resume" if resume else "--engine ray"
         where = "standard input" if file == "-" else "standard output" if output is None else "such an output"

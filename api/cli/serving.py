@@ -109,11 +109,7 @@ def _needs_extra(extra: str) -> Iterator[None]:
 
 
 def check_access(host: str, keys: Path | None, no_auth: bool) -> None:
-    """Check that an address that other machines can reach needs a key, unless ``no_auth`` says otherwise.
-
-    Raises:
-        InputError: it does not, or keys are both given and not wanted.
-    """
+    """Check that an address that other machines can reach needs a key, unless ``no_auth`` says otherwise."""
     if keys is None and host not in _LOOPBACK and not no_auth:
         raise InputError(
             f"other machines can reach this service on {host}; give --keys FILE to require API keys, or --no-auth to need none"
@@ -148,11 +144,7 @@ class Plan:
         limit: Sequence[str] | None,
         log_text: bool,
     ) -> Plan:
-        """Read the options of the commands; the packages of the extra ``serve`` are installed.
-
-        Raises:
-            InputError: a limit is unknown or out of range, or the file of keys is not one.
-        """
+        """Read the options of the commands; the packages of the extra ``serve`` are installed."""
         from ..server.keys import Keys
         from ..server.service import Settings
 
@@ -271,11 +263,7 @@ def mcp(
 
 
 def address_in(text: str) -> tuple[str, int]:
-    """Return host and port of ``[HOST:]PORT``; an IPv6 address is in brackets.
-
-    Raises:
-        InputError: the text has another form, or the port is above 65,535.
-    """
+    """Return host and port of ``[HOST:]PORT``; an IPv6 address is in brackets."""
     match = re.fullmatch(r"(?:(\[[0-9A-Fa-f:.]+\]|[^\[\]:/\s]+):)?([0-9]{1,5})", text)
     if match is None or int(match[2]) > 65_535:
         raise InputError(f"--http {text} is not [HOST:]PORT; give e.g. 8000, 127.0.0.1:8000 or [::1]:8000")

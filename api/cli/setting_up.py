@@ -80,11 +80,7 @@ def _data_folder() -> Path:
 
 
 def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, quiet: bool) -> tuple[Path, ...]:
-    """Return the tables of an official file, downloaded unless it is there.
-
-    Raises:
-        FetchError: it cannot be had; the message says which file to put where.
-    """
+    """Return the tables of an official file, downloaded unless it is there."""
     from ...loaders import fetch, find_source
     from ...loaders.download import take
     from ..terminal.text import size

@@ -49,11 +49,7 @@ def _defaults(command: Any) -> dict[str, Any]:
 
 
 def current_config() -> Config | None:
-    """Return the settings for this command; None without a file.
-
-    Raises:
-        InputError: the file cannot be used.
-    """
+    """Return the settings for this command; None without a file."""
     from ..terminal.screen import note
 
     run = _this_run()
@@ -69,11 +65,7 @@ def default_graph() -> str | None:
 
 
 def check_default_graph(graph: str) -> None:
-    """Check that a folder which the file names as the graph is there.
-
-    Raises:
-        InputError: it is not; the message names the file.
-    """
+    """Check that a folder which the file names as the graph is there."""
     run = _this_run()
     config = run.config
     named = config is not None and "graph" in run.taken and graph == config.graph and "://" not in graph
@@ -87,11 +79,7 @@ def from_config(key: str) -> bool:
 
 
 def config_options(names: Sequence[str]) -> Options:
-    """Return the options in the file for the metrics ``names``.
-
-    Raises:
-        InputError: the file has an unknown metric or option, or for one of ``names`` a value of a wrong type or out of range.
-    """
+    """Return the options in the file for the metrics ``names``."""
     found: Options = {}
     config = current_config()
     if config is not None:

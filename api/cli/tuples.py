@@ -360,11 +360,7 @@ def evaluate_tuples(
 
 
 def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) -> dict[str, Any]:
-    """Return the options of the extractor from ``NAME=VALUE`` texts, with ``pipeline`` if it has that option.
-
-    Raises:
-        InputError: a text has another form, or an option is unknown.
-    """
+    """Return the options of the extractor from ``NAME=VALUE`` texts, with ``pipeline`` if it has that option."""
     known = EXTRACTOR_REGISTRY.kind(extractor).options()
     options: dict[str, Any] = {}
     for text in given or ():
@@ -401,11 +397,7 @@ def _encode(encoder: str | None) -> Encode | None:
 
 @contextmanager
 def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[Extractor]:
-    """Open the extractor, with the graph if it needs one.
-
-    Raises:
-        InputError: it needs a graph and ``graph`` is None.
-    """
+    """Open the extractor, with the graph if it needs one."""
     if not EXTRACTOR_REGISTRY.kind(name).graph:
         yield open_extractor(name, **options)
         return

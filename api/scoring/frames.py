@@ -88,11 +88,7 @@ def score_frame(
 
 
 def _table(frame: Any) -> pa.Table:
-    """Return a frame as an Arrow table.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Return a frame as an Arrow table."""
     if isinstance(frame, pa.Table):
         return frame
     if hasattr(frame, "with_format") and hasattr(frame, "column_names"):  # datasets.Dataset, and others of that package
@@ -114,11 +110,7 @@ def _table(frame: Any) -> pa.Table:
 
 
 def _renamed(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
-    """Return the table with the fields' own names for the columns that hold them, names in lower case.
-
-    Raises:
-        InputError: there is no such column.
-    """
+    """Return the table with the fields' own names for the columns that hold them, names in lower case."""
     for field, column in columns.items():
         if column not in table.column_names:
             raise InputError(f"the frame has no column {column!r} for {field}; it has {', '.join(table.column_names)}")

@@ -353,11 +353,7 @@ def score_file(
 
 
 def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
-    """Return the member of an enum with this value.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the member of an enum with this value."""
     try:
         return kind(value)
     except ValueError:

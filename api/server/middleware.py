@@ -184,11 +184,7 @@ class RequestMiddleware:
             await response(scope, cycle.receive, cycle.send)
 
     async def _read(self, cycle: _Cycle) -> None:
-        """Read the body within the limits of size and time.
-
-        Raises:
-            Problem: 413: too large; 429: too many bodies in memory; 408: too slow.
-        """
+        """Read the body within the limits of size and time."""
         most = self._settings.body_bytes
         too_large = Problem(413, "too-large", f"the body is larger than {most:,} bytes; send less at once")
         declared = cycle.headers.get(b"content-length", b"")

@@ -283,11 +283,7 @@ def exploring_routes(service: Service) -> APIRouter:
 
 
 def _linked(graph: KnowledgeGraph) -> LinksEvents:
-    """Return ``graph`` if its events are linked to its concepts.
-
-    Raises:
-        Problem: 422: they are not.
-    """
+    """Return ``graph`` if its events are linked to its concepts."""
     linked = graph if isinstance(graph, LinksEvents) else linking_store(graph)
     if linked.link_manifest().links:
         return linked
@@ -295,21 +291,13 @@ def _linked(graph: KnowledgeGraph) -> LinksEvents:
 
 
 def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:
-    """Return the concept that ``text`` names.
-
-    Raises:
-        Problem: 404: it is not a concept of the graph.
-    """
+    """Return the concept that ``text`` names."""
     [uri] = _concepts(graph, [text], language)
     return uri
 
 
 def _concepts(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[str]:
-    """Return the concept that each of ``texts`` names.
-
-    Raises:
-        Problem: 404: one of them is not a concept of the graph.
-    """
+    """Return the concept that each of ``texts`` names."""
     uris = graph.resolve(texts, language)
     unknown = list(dict.fromkeys(text for text, uri in zip(texts, uris, strict=True) if uri is None))
     if unknown:
@@ -368,11 +356,7 @@ def querying_routes(service: Service) -> APIRouter:
 
 
 def _query_text(body: CypherRequest) -> str:
-    """Return the Cypher text of a request, from the cookbook if the query is one of its names.
-
-    Raises:
-        Problem: the query is empty, or the parameters are not those of the query of the cookbook.
-    """
+    """Return the Cypher text of a request, from the cookbook if the query is one of its names."""
     if not body.query.strip():
         raise Problem(422, "query-invalid", "the query is empty; give Cypher, or a name from /v1/cookbook")
     entry = cookbook().get(body.query.strip().removeprefix("explore/"))

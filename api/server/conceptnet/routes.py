@@ -267,11 +267,7 @@ def _number(given: Mapping[str, str], name: str, default: int, most: int | None 
 
 
 def _terms(uri: str) -> list[tuple[str, float]]:
-    """Return the terms of ``/c/en/cat`` or ``/list/en/cat,dog@0.5`` with their weights.
-
-    Raises:
-        Problem: 404: it has another form; 400: a weight is not a number, or there are too many terms.
-    """
+    """Return the terms of ``/c/en/cat`` or ``/list/en/cat,dog@0.5`` with their weights."""
     if uri.startswith("/c/"):
         return [(uri, 1.0)]
     if not uri.startswith("/list/") or uri.count("/") < 3:
