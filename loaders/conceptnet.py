@@ -1,8 +1,7 @@
 """ConceptNet 5.7 assertions: lines of five tab-separated fields, the last one JSON, as :class:`tacit.graph.model.Assertion` rows.
 
 The form of every line is checked (UTF-8, five fields, an assertion URI, a relation, two ends, an object); its JSON is parsed only
-if its languages and relation are wanted. The check of form and languages is :func:`verdict`, the reference for the compiled
-scanner in :mod:`.conceptnet_scan`, with which large files are read.
+if its languages and relation are wanted.
 """
 
 from __future__ import annotations
@@ -10,10 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import orjson
@@ -21,14 +17,10 @@ import orjson
 from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long
-from .io import GZIP_MAGIC, NOT_UTF8, NUL_BYTE, TOO_LONG, Block, blocks, in_background, split
+from .io import NOT_UTF8, NUL_BYTE, lines
 from .reader import OnReject, Reader
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9_-]{2,16}")
-_COMPILED_FROM = 16 << 20
-"""File size from which the compiled scanner is faster, including the second for its import."""
-_GZIP_RATIO = 16
-"""Typical compression ratio of the files."""
 _CACHED_RELATIONS = 10_000
 _CACHED_DETAILS = 20_000
 _LONG_DETAILS = 1_000
@@ -45,13 +37,12 @@ NO_HEAD = "third field is not a concept URI"
 NO_TAIL = "fourth field is not a concept URI"
 NO_OBJECT = "fifth field is not a JSON object"
 
-PASS = 0
-REASONS = (
-    "", BLANK, EXTERNAL, LANGUAGE, TOO_LONG, NUL_BYTE, CONTROL, NOT_UTF8,
-    FIELDS, NO_ASSERTION, NO_RELATION, NO_HEAD, NO_TAIL, NO_OBJECT,
-)  # fmt: skip
-"""Reasons by verdict: from BLANK on, a line is dropped; from TOO_LONG on, it is rejected."""
-FIRST_REJECT = REASONS.index(TOO_LONG)
+_TEXT = r"[^\x00-\x1f]"
+_CONCEPT = r"(/c/([^/\x00-\x20]+)/[^/\x00-\x20][^\x00-\x20]*)"
+_LINE = re.compile(rf"/a/{_TEXT}*\t(/r/{_TEXT}+)\t{_CONCEPT}\t{_CONCEPT}\t(\{{{_TEXT}*\}})")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
+_CONCEPT_URI = re.compile(_CONCEPT)
+_EXTERNAL_RELATION = "/r/ExternalURL"
 
 RELATION = "relation"
 DATASET = "dataset"
@@ -77,7 +68,6 @@ class ConceptNetReader(Reader[Assertion]):
         datasets: keep these datasets and those below them, with or without ``/d/`` (``/d/wiktionary`` includes ``…/en``).
         strict: end the load at the first invalid line.
         on_reject: called with every invalid line.
-        compiled: use the compiled scanner; None decides by the file's size. The rows are the same.
 
     Raises:
         InputError: the file cannot be opened, or a filter is malformed.
@@ -97,13 +87,11 @@ class ConceptNetReader(Reader[Assertion]):
         datasets: Collection[str] | None = None,
         strict: bool = False,
         on_reject: OnReject | None = None,
-        compiled: bool | None = None,
     ) -> None:
         self._languages = _language_codes(languages)
         self._relations = None if relations is None else frozenset(_wanted_relation(name) for name in relations)
         self._datasets = None if datasets is None else tuple(sorted({_wanted_dataset(name) for name in datasets}))
         self._min_weight = _wanted_weight(min_weight)
-        self._compiled = compiled
         self._names: dict[str, str] = {}
         self._details: dict[str, Any] = {}
         options: dict[str, Any] = {}
@@ -117,42 +105,35 @@ class ConceptNetReader(Reader[Assertion]):
             options["min_weight"] = self._min_weight
         super().__init__(path, strict=strict, on_reject=on_reject, options=options)
 
-    def _classified(self) -> Generator[Classified, None, None]:
-        """Return the lines by verdict; for large files from the compiled scanner, in a thread."""
-        compiled = self._compiled
-        if compiled is None:
-            compiled = self.bytes_total is None or self.bytes_total >= self._compiled_from()  # pipes are often large
-        if not compiled:
-            return classify_blocks(blocks(self.source), self._languages)
-        from .conceptnet_scan import scan_blocks
-
-        return in_background(scan_blocks(blocks(self.source), self._languages))
-
-    def _compiled_from(self) -> int:
-        with open(self.path, "rb") as file:  # noqa: PTH123 (two bytes of a file that is open already)
-            return _COMPILED_FROM // (_GZIP_RATIO if file.read(2) == GZIP_MAGIC else 1)
-
     def _rows(self) -> Iterator[Assertion]:
-        with closing(self._classified()) as parts:  # an exception here stops the reading thread at once
-            for part in parts:
-                for reason, count in part.dropped.items():
-                    self.drop(reason, count)
-                rejects = iter(part.rejects)
-                reject = next(rejects, None)
-                for number, line in part.lines:
-                    while reject is not None and reject[0] < number:
-                        self.reject(*reject)
-                        reject = next(rejects, None)
-                    row = self._row(number, line)
-                    if row is not None:
-                        yield row
-                while reject is not None:
-                    self.reject(*reject)
-                    reject = next(rejects, None)
+        languages = self._languages
+        for line in lines(self.source):
+            if line.flaw is not None:
+                self.reject(line.number, line.flaw, line.data)
+                continue
+            try:
+                text = line.data.decode()
+            except UnicodeDecodeError:
+                self.reject(line.number, NOT_UTF8, line.data)
+                continue
+            match = _LINE.fullmatch(text)
+            if match is None or match[1] == _EXTERNAL_RELATION:
+                reason = _fault(text)
+                if reason in (BLANK, EXTERNAL):
+                    self.drop(reason)
+                else:
+                    self.reject(line.number, reason, text)
+                continue
+            uri, head, head_language, tail, tail_language, rest = match.groups()
+            if languages is not None and not (head_language in languages and tail_language in languages):
+                self.drop(LANGUAGE)
+                continue
+            row = self._row(line.number, text, uri, head, tail, rest)
+            if row is not None:
+                yield row
 
-    def _row(self, number: int, line: str) -> Assertion | None:
+    def _row(self, number: int, line: str, uri: str, head: str, tail: str, rest: str) -> Assertion | None:
         """Return the assertion in ``line``, or None after counting it as dropped or rejected."""
-        _, uri, head, tail, rest = line.split("\t")
         relation = self._names.get(uri) or self._cached_relation(uri)
         if not relation:
             self.reject(number, "malformed relation", line)
@@ -267,86 +248,22 @@ def _wanted_weight(weight: float) -> float:
     return float(weight)
 
 
-# The check of a line's form and languages.
-
-
-@dataclass
-class Classified:
-    """The lines of one block by verdict.
-
-    Attributes:
-        lines: (number, text) of the lines that pass.
-        rejects: (number, reason, beginning) of the rejected lines, in the order of the file.
-        dropped: number of dropped lines, by reason.
-    """
-
-    lines: Iterable[tuple[int, str]]
-    rejects: list[tuple[int, str, bytes]] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
-
-
-def verdict(data: bytes, languages: Collection[bytes] | None) -> int:
-    """Return the verdict on the line ``data`` (without its line ending): ``PASS``, or the index of its reason in ``REASONS``."""
-    if not data:
-        return REASONS.index(BLANK)
-    if (broken := _broken_text(data)) is not None:
-        return REASONS.index(broken)
-    fields = data.split(b"\t")
+def _fault(text: str) -> str:
+    """Return why a line is not an assertion between two concepts."""
+    if not text:
+        return BLANK
+    if (control := _CONTROL.search(text)) is not None:
+        return CONTROL if control[0] != "\0" else NUL_BYTE
+    fields = text.split("\t")
     if len(fields) != 5:
-        return REASONS.index(FIELDS)
-    assertion, relation, head, tail, rest = fields
-    if not assertion.startswith(b"/a/"):
-        return REASONS.index(NO_ASSERTION)
-    if not relation.startswith(b"/r/") or len(relation) == 3:
-        return REASONS.index(NO_RELATION)
-    if not (rest.startswith(b"{") and rest.endswith(b"}") and len(rest) > 1):
-        return REASONS.index(NO_OBJECT)
-    if relation == b"/r/ExternalURL":
-        return REASONS.index(EXTERNAL)
-    head_language, tail_language = _language(head), _language(tail)
-    if head_language is None:
-        return REASONS.index(NO_HEAD)
-    if tail_language is None:
-        return REASONS.index(NO_TAIL)
-    if languages is not None and not (head_language in languages and tail_language in languages):
-        return REASONS.index(LANGUAGE)
-    return PASS
-
-
-def _broken_text(data: bytes) -> str | None:
-    """Return the first flaw in ``data``: a NUL, a control character other than tab, or invalid UTF-8; None for text."""
-    try:
-        data.decode()
-        end = len(data)
-    except UnicodeDecodeError as error:
-        end = error.start
-    for byte in data[:end]:
-        if byte < 0x20 and byte != 0x09:
-            return CONTROL if byte else NUL_BYTE
-    return None if end == len(data) else NOT_UTF8
-
-
-def _language(uri: bytes) -> bytes | None:
-    """Return the language of ``/c/<language>/<term>…``, None when ``uri`` has another form or contains a space."""
-    parts = uri.split(b"/", 4)
-    if len(parts) < 4 or parts[0] or parts[1] != b"c" or not parts[2] or not parts[3] or b" " in uri:
-        return None
-    return parts[2]
-
-
-def classify_blocks(blocks: Iterable[Block], languages: Collection[str] | None) -> Generator[Classified, None, None]:
-    """Yield the lines of each block by verdict."""
-    wanted = None if languages is None else frozenset(code.encode() for code in languages)
-    for block in blocks:
-        passed: list[tuple[int, str]] = []
-        result = Classified(passed)
-        for line in split(block):
-            code = verdict(line.data, wanted) if line.flaw is None else FIRST_REJECT
-            reason = line.flaw or REASONS[code]
-            if code == PASS:
-                passed.append((line.number, line.data.decode()))
-            elif code < FIRST_REJECT:
-                result.dropped[reason] += 1
-            else:
-                result.rejects.append((line.number, reason, line.data))
-        yield result
+        return FIELDS
+    assertion, relation, head, _, rest = fields
+    if not assertion.startswith("/a/"):
+        return NO_ASSERTION
+    if not relation.startswith("/r/") or len(relation) == 3:
+        return NO_RELATION
+    if not (rest.startswith("{") and rest.endswith("}") and len(rest) > 1):
+        return NO_OBJECT
+    if relation == _EXTERNAL_RELATION:
+        return EXTERNAL
+    return NO_TAIL if _CONCEPT_URI.fullmatch(head) else NO_HEAD

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError, LoadError
 from tacit.loaders import read_atomic, read_conceptnet, read_items, read_numberbatch, read_rdf
-from tacit.loaders.io import MAX_LINE, TOO_LONG, ByteSource, _Damaged, _gunzip, excerpt, in_background, lines
+from tacit.loaders.io import MAX_LINE, TOO_LONG, ByteSource, _Damaged, _gunzip, excerpt, lines
 from tacit.loaders.reader import HashSet, hash64
 
 ROW = "/a/[/r/IsA/,/c/en/dog_{0}/,/c/en/animal/]\t/r/IsA\t/c/en/dog_{0}\t/c/en/animal\t" + '{{"weight": 1.0}}\n'
@@ -88,10 +87,9 @@ def test_no_row_of_a_damaged_gzip_file_comes_out(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv.gz"
     for words, data in damaged(CONTENT):
         path.write_bytes(data)
-        for compiled in (False, True):
-            with pytest.raises(LoadError, match=f"bad.csv.gz is damaged .*({words})") as caught:
-                next(read_conceptnet(path, compiled=compiled))
-            assert "\n" not in str(caught.value)
+        with pytest.raises(LoadError, match=f"bad.csv.gz is damaged .*({words})") as caught:
+            next(read_conceptnet(path))
+        assert "\n" not in str(caught.value)
         with pytest.raises(LoadError, match=words):
             next(read_atomic(path))
         with pytest.raises(LoadError, match=words):
@@ -131,12 +129,12 @@ def test_a_pipe_is_checked_before_its_first_row(tmp_path: Path, monkeypatch: pyt
     content, pipe = CONTENT[:200_000], tmp_path / "pipe"
     for data in (content, gzip.compress(content)):
         thread = feed(pipe, data)
-        with read_conceptnet(pipe, compiled=False) as reader:
+        with read_conceptnet(pipe) as reader:
             assert len(list(reader)) == content.count(b"\n")
             assert reader.entry().sha256 == hashlib.sha256(data).hexdigest()
         thread.join()
     thread = feed(pipe, gzip.compress(content)[:-3])
-    with read_conceptnet(pipe, compiled=False) as reader, pytest.raises(LoadError, match="ends early"):
+    with read_conceptnet(pipe) as reader, pytest.raises(LoadError, match="ends early"):
         reader.begin()
     thread.join()
     monkeypatch.setattr("tacit.loaders.io.tempfile.TemporaryFile", lambda: Path("/dev/full").open("wb"))  # noqa: SIM115
@@ -198,11 +196,10 @@ def test_only_lines_beyond_the_limit_are_cut(tmp_path: Path, length: int, ending
     found = list(lines(ByteSource(path)))
     assert [(line.number, line.flaw) for line in found] == [(1, None), (2, TOO_LONG if length > MAX_LINE else None), (3, None)]
     assert found[2].data == b"last"
-    for compiled in (False, True):
-        reader = read_conceptnet(path, compiled=compiled)
-        assert list(reader) == []
-        assert [reject.line for reject in reader.report.rejects] == [1, 2, 3]
-        assert (reader.report.rejects[1].reason == TOO_LONG) == (length > MAX_LINE)
+    reader = read_conceptnet(path)
+    assert list(reader) == []
+    assert [reject.line for reject in reader.report.rejects] == [1, 2, 3]
+    assert (reader.report.rejects[1].reason == TOO_LONG) == (length > MAX_LINE)
 
 
 def test_a_huge_last_line_without_an_end(tmp_path: Path) -> None:
@@ -230,30 +227,6 @@ def test_an_entry_needs_the_whole_file(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_closing_early_stops_the_reading_thread(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(CONTENT * 20)
-    reader = read_conceptnet(path, compiled=True)
-    next(reader)
-    reader.close()
-    deadline = time.monotonic() + 5
-    while any(thread.name == "tacit-read-ahead" for thread in threading.enumerate()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert reader.bytes_read < path.stat().st_size
-
-
-def test_errors_of_the_reading_thread_surface() -> None:
-    def items() -> Iterator[int]:
-        yield 1
-        raise ZeroDivisionError
-
-    stream = in_background(items())
-    assert next(stream) == 1
-    with pytest.raises(ZeroDivisionError):
-        next(stream)
-
-
 def test_hash_sets_know_what_they_have_seen() -> None:
     seen = HashSet()
     words = [f"word {i}" for i in range(30_000)]
@@ -265,7 +238,7 @@ def test_hash_sets_know_what_they_have_seen() -> None:
 _CHILD = """
 import resource, sys
 from tacit.loaders import read_conceptnet
-reader = read_conceptnet(sys.argv[1], compiled=True)
+reader = read_conceptnet(sys.argv[1])
 for row in reader:
     pass
 print(reader.report.kept, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)

@@ -20,16 +20,13 @@ def real(name: str) -> Path:
 
 
 @pytest.mark.slow
-def test_conceptnet_loads_whole_and_alike_both_ways() -> None:
-    path = real("conceptnet/assertions-en.csv.gz")
-    compiled = read_conceptnet(path, strict=True, compiled=True)
-    plain = read_conceptnet(path, strict=True, compiled=False)
-    assert all(a == b for a, b in zip(compiled, plain, strict=True))
-    for reader in (compiled, plain):
-        assert (reader.report.read, reader.report.kept) == (289_251, 289_251)
-        assert not reader.report.left_out()
-        assert reader.bytes_read == reader.bytes_total
-    assert compiled.entry() == plain.entry()
+def test_conceptnet_loads_whole() -> None:
+    reader = read_conceptnet(real("conceptnet/assertions-en.csv.gz"), strict=True)
+    for _ in reader:
+        pass
+    assert (reader.report.read, reader.report.kept) == (289_251, 289_251)
+    assert not reader.report.left_out()
+    assert reader.bytes_read == reader.bytes_total
 
 
 @pytest.mark.parametrize(("name", "lines"), [("train", 59_336), ("dev", 20_379), ("test", 152_209), ("atomic-v1", 244_825)])
