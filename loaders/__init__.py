@@ -12,53 +12,47 @@ from ..graph.lazy import lazy_names
 if TYPE_CHECKING:
     from ..graph.item import Item, ItemError
     from ..graph.questions import Instance
-    from .answered import Candidates, read_answered, read_candidates
     from .atomic import read_atomic
-    from .cicero import read_cicero
+    from .cicero import Candidates, read_answered, read_candidates, read_cicero
     from .cider import MarkedDialogue, MarkedTriplet, Span, read_cider
     from .conceptnet import read_conceptnet
-    from .contexts import Context, read_contexts
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
-    from .histories import History, read_histories
+    from .generation import Context, History, Targets, read_contexts, read_histories, read_targets
     from .judgements import Judgement, JudgementError, read_judgements
     from .mapping import Mapping, open_mapping, shipped_mappings
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
-    from .targets import Targets, read_targets
     from .treebank import read_paragraphs
     from .triples import read_triples
-    from .tuples import HumanTuple, JudgedTuple, JudgedTupleError, TupleRow, read_event_tuples, read_judged_tuples
+    from .tuples import HumanTuple, JudgedTuple, TupleRow, read_event_tuples, read_judged_tuples
     from .vectors import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
 
 _MODULES = {
     "..graph.item": "Item ItemError",
     "..graph.questions": "Instance",
-    ".answered": "Candidates read_answered read_candidates",
     ".atomic": "read_atomic",
-    ".cicero": "read_cicero",
+    ".cicero": "Candidates read_answered read_candidates read_cicero",
     ".cider": "MarkedDialogue MarkedTriplet Span read_cider",
     ".conceptnet": "read_conceptnet",
-    ".contexts": "Context read_contexts",
     ".dialogues": "Dialogue read_dialogues read_items",
     ".download": "Source all_sources fetch find_source",
-    ".histories": "History read_histories",
+    ".generation": "Context History Targets read_contexts read_histories read_targets",
     ".judgements": "Judgement JudgementError read_judgements",
     ".mapping": "Mapping open_mapping shipped_mappings",
     ".rdf": "read_rdf",
     ".rdf_export": "write_rdf write_result_rdf",
     ".reader": "Reader Reject Report",
-    ".targets": "Targets read_targets",
     ".treebank": "read_paragraphs",
     ".triples": "read_triples",
-    ".tuples": "HumanTuple JudgedTuple JudgedTupleError TupleRow read_event_tuples read_judged_tuples",
+    ".tuples": "HumanTuple JudgedTuple TupleRow read_event_tuples read_judged_tuples",
     ".vectors": "Vector Vectors build_vectors open_vectors read_numberbatch",
 }  # fmt: skip
 
 __all__ = [
     "Candidates", "Context", "Dialogue", "History", "HumanTuple", "Instance", "Item", "ItemError", "JudgedTuple",
-    "JudgedTupleError", "Judgement", "JudgementError", "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject",
+    "Judgement", "JudgementError", "Mapping", "MarkedDialogue", "MarkedTriplet", "Reader", "Reject",
     "Report", "Source", "Span", "Targets", "TupleRow", "Vector", "Vectors", "all_sources", "build_vectors", "fetch",
     "find_source", "open_mapping", "open_vectors", "read_answered", "read_atomic", "read_candidates", "read_cicero",
     "read_cider", "read_conceptnet", "read_contexts", "read_dialogues", "read_event_tuples", "read_histories", "read_items",

@@ -29,7 +29,7 @@ import httpx
 import orjson
 
 from ..graph.errors import FetchError, InputError, LoadError
-from .guess import guess
+from .formats import detect
 from .io import HEAD_BYTES, ByteSource
 
 Progress = Callable[[int, int | None], None]
@@ -235,7 +235,7 @@ def _problem(path: Path, wanted: Source) -> str | None:
     try:
         source.check()
         next(source.chunks(), None)
-        found = guess(source.head)
+        found = detect(source.head)
     except LoadError:
         return "is a damaged gzip file"
     finally:
@@ -252,7 +252,7 @@ def sha256_of(path: Path) -> str:
 def _seems(path: Path) -> str:
     """Return what a wrong file looks like, as the end of a sentence."""
     with path.open("rb") as file:
-        found = guess(file.read(HEAD_BYTES))
+        found = detect(file.read(HEAD_BYTES))
     return f" but looks like {found.what}" if found is not None else ""
 
 

@@ -1,33 +1,32 @@
-"""Bytes and lines of a file in constant memory: plain or gzip by magic bytes, hashed, counted, decompressed ahead of use.
+"""Bytes and lines of a file in constant memory: plain or gzip by magic bytes, hashed and counted.
 
 :meth:`ByteSource.check` reads a gzip file to its end before any of it is used, and raises when a checksum is wrong or the stream
 is truncated. :meth:`ByteSource.chunks` does not raise for damaged content: it yields everything before the damage and sets
 :attr:`ByteSource.damage`.
 
-Readers get :class:`Block` objects (many complete lines, for the compiled scanner) or numbered :class:`Line` objects. A line that
-cannot be used has a *flaw*: it is longer than ``MAX_LINE`` bytes (only its beginning is kept), or a gzip stream was truncated or
-damaged there.
+Readers get :class:`Block` objects (many complete lines) or numbered :class:`Line` objects. A line that cannot be used has a
+*flaw*: it is longer than ``MAX_LINE`` bytes (only its beginning is kept), or a gzip stream was truncated or damaged there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
-import queue
+import re
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol, TypeVar
+from typing import BinaryIO, NamedTuple, Protocol
 
 from ..graph.errors import InputError, LoadError
 
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 HEAD_BYTES = 1 << 16
-"""Bytes of the beginning of a file that are kept, to guess its format."""
+"""Bytes of the beginning of a file that are kept, to detect its format."""
 MAX_LINE = 1 << 20
 """Most bytes of a line."""
 EXCERPT = 80
@@ -42,15 +41,17 @@ TRUNCATED = "truncated gzip"
 TRAILING = "data after the end of the gzip stream"
 NOT_UTF8 = "not UTF-8"
 NUL_BYTE = "NUL byte"
+NOT_A_WEIGHT = "weight is not a finite number >= 0"
 TOO_LONG = f"line longer than {MAX_LINE:,} bytes"
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_COUNT = re.compile(r"\+?[0-9]{1,18}")
 
 _SENTENCES = {
     CORRUPT: "its gzip stream is corrupt",
     TRUNCATED: "its gzip stream ends early",
     TRAILING: "data that is not gzip follows its gzip stream",
 }
-
-Item = TypeVar("Item")
 
 
 class _Damaged(Exception):
@@ -276,45 +277,6 @@ def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
         raise _Damaged(TRUNCATED)
 
 
-def in_background(items: Iterator[Item], depth: int = 4) -> Generator[Item, None, None]:
-    """Yield ``items`` while a thread computes at most ``depth`` of them ahead; its exceptions are raised here.
-
-    Closing the returned generator stops the thread.
-    """
-    handed: queue.Queue[tuple[Item | None, BaseException | None, bool]] = queue.Queue(maxsize=depth)
-    stopped = threading.Event()
-
-    def put(entry: tuple[Item | None, BaseException | None, bool]) -> None:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                handed.put(entry, timeout=0.1)
-                return
-
-    def work() -> None:
-        try:
-            for item in items:
-                put((item, None, False))
-                if stopped.is_set():
-                    return
-            put((None, None, True))
-        except BaseException as error:  # raised again in the caller's thread
-            put((None, error, True))
-
-    thread = threading.Thread(target=work, name="tacit-read-ahead", daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error, last = handed.get()
-            if error is not None:
-                raise error
-            if last:
-                return
-            yield item  # type: ignore[misc]
-    finally:
-        stopped.set()
-        thread.join()
-
-
 class Block(NamedTuple):
     """Consecutive lines of a file.
 
@@ -425,3 +387,23 @@ def excerpt(data: bytes | str) -> str:
     text = data[:_EXCERPT_BYTES].decode(errors="replace") if isinstance(data, bytes) else data
     shown = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text[:EXCERPT])
     return shown + "…" if len(text) > EXCERPT else shown
+
+
+# numbers as files write them, in the notation of XML Schema's decimal and double
+
+
+def finite(text: str) -> float | None:
+    """Return the finite number in ``text``, None for any other text (``1_0``, ``NaN``, ``1e999``)."""
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def weight(text: str) -> float | None:
+    """Return the number >= 0 in ``text``, None for any other text."""
+    value = finite(text)
+    return None if value is None or value < 0 else abs(value)  # -0 is 0
+
+
+def count(text: str) -> int | None:
+    """Return the whole number >= 0 in ``text``, None for any other text."""
+    return int(text) if _COUNT.fullmatch(text) else None

@@ -33,7 +33,7 @@ from ..graph.errors import InputError, did_you_mean
 from ..graph.names import check_relation
 from ..graph.relations import RELATIONS, SOCIAL_RELATIONS, AddedRelation
 from ..graph.schema import Unfit, load_strictly
-from .numerals import finite
+from .io import finite
 
 Kind = Literal["concept", "event"]
 Format = Literal["csv", "tsv", "json", "parquet"]

@@ -18,8 +18,7 @@ from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
 from . import rdf_terms as terms
-from .io import ByteSource, decode, lines
-from .numerals import NOT_A_WEIGHT, count, finite, weight
+from .io import NOT_A_WEIGHT, ByteSource, count, decode, finite, lines, weight
 from .rdf_terms import read_mapping
 from .reader import HashSet, OnReject, Reader, hash64
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from ..graph.errors import LoadError
 from ..graph.model import LoadEntry
-from .guess import nothing_kept
+from .formats import nothing_kept
 from .io import ByteSource, excerpt
 
 KEEP_REJECTS = 20
@@ -122,7 +122,7 @@ class Reader(Generic[Row], Iterator[Row]):
 
     @property
     def kind(self) -> str:
-        """The kind of the reader's files in :func:`tacit.loaders.guess.guess`."""
+        """The kind of the reader's files in :func:`tacit.loaders.formats.detect`."""
         return self.loader
 
     def _rows(self) -> Iterator[Row]:

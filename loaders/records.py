@@ -42,12 +42,14 @@ class Columns(NamedTuple):
         wanted: a description of them, for the error message.
         holds: what the file contains, e.g. ``dialogues``.
         named: for fields the columns that have them, where they have other names; of JSON the keys.
+        strict: whether a row of CSV with a misplaced quote has a flaw; otherwise it is read as well as possible.
     """
 
     enough: Callable[[set[str]], bool]
     wanted: str
     holds: str
     named: Mapping[str, str] = MappingProxyType({})
+    strict: bool = False
 
     def fields(self, columns: Sequence[str]) -> list[str]:
         """Return the field that each of ``columns``, in lower case, has; an empty text where another column has that field."""
@@ -253,7 +255,7 @@ class TableRow(NamedTuple):
     flaw: str | None = None
 
 
-def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True) -> Iterator[TableRow]:
+def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True, strict: bool = False) -> Iterator[TableRow]:
     """Yield the rows of a table, the heading included, without empty ones.
 
     Bytes that are not UTF-8 are surrogates in the cells. Where the file ends early, the last flaw is a :class:`Damage`.
@@ -262,6 +264,7 @@ def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True) -> Iterat
         source: the file's content.
         delimiter: one character.
         quoted: whether cells with delimiters or line breaks stand in double quotes, as in CSV.
+        strict: whether a row with a misplaced quote has a flaw.
     """
     flaws: list[Line] = []
     left_out = 0  # lines that are too long
@@ -278,7 +281,7 @@ def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True) -> Iterat
             flaws.append(Line(block.first, block.data, Damage(block.flaw) if block.flaw == source.damage else block.flaw))
             left_out += 1
 
-    reader = csv.reader(texts(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    reader = csv.reader(texts(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=strict)
     while True:
         number = reader.line_num + left_out + 1
         fault, cells = None, None
@@ -302,7 +305,7 @@ def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True) -> Iterat
 def _table(source: Peeked, delimiter: str, columns: Columns) -> Iterator[Line]:
     """Yield the rows of CSV under the names of their fields, numbered by their first line."""
     heading: list[str] = []
-    for number, cells, data, flaw in table_rows(source, delimiter):
+    for number, cells, data, flaw in table_rows(source, delimiter, strict=columns.strict):
         if flaw is not None:
             yield Line(number, data, flaw)
         elif not heading:

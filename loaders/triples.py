@@ -16,9 +16,8 @@ from typing import Any
 from ..graph.errors import InputError, LoadError, did_you_mean
 from ..graph.model import Assertion, LoadEntry
 from ..graph.names import URI_TOO_LONG, concept_uri, event_uri, is_too_long, text_of
-from . import numerals
-from .guess import OF_TRIPLES, guess
-from .io import NOT_UTF8, NUL_BYTE
+from .formats import OF_TRIPLES, detect
+from .io import NOT_A_WEIGHT, NOT_UTF8, NUL_BYTE, weight
 from .mapping import LANGUAGE, Kind, Mapping, Rule, open_mapping
 from .reader import OnReject, Reader
 from .tables import NoColumn, Values, read_values
@@ -160,7 +159,7 @@ class TripleReader(Reader[Assertion]):
                 return None
         weight = _weight(values[place["weight"]]) if "weight" in place else 1.0
         if weight is None:
-            self.reject(row.number, numerals.NOT_A_WEIGHT, _shown(values))
+            self.reject(row.number, NOT_A_WEIGHT, _shown(values))
             return None
         dataset = (values[place["dataset"]] if "dataset" in place else None) or self._dataset
         license = (values[place["license"]] if "license" in place else None) or self.mapping.license
@@ -237,7 +236,7 @@ class TripleReader(Reader[Assertion]):
         if error.name in names:
             return f"{self.source.name} has two columns {error.name!r} {where}; rename one of them"
         same = next((name for name in names if name.lower() == error.name.lower()), None)
-        found = guess(self.source.head)
+        found = detect(self.source.head)
         if found is not None and found.kind not in OF_TRIPLES:
             return f"{self.source.name} has no column or field {error.name!r} {where}; it looks like {found.what}"
         listed = ", ".join(names[:12]) + (" and more" if len(names) > 12 else "")
@@ -292,7 +291,7 @@ def _weight(value: Any) -> float | None:
         return 1.0
     if isinstance(value, bool):
         return None
-    return numerals.weight(value.strip() if isinstance(value, str) else repr(value))
+    return weight(value.strip() if isinstance(value, str) else repr(value))
 
 
 def _not_text(values: Sequence[Any]) -> str | None:

@@ -20,7 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, LoadError
-from .guess import nothing_kept
+from .formats import nothing_kept
 from .io import Line, decode, lines
 from .reader import Reader, hash64
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tacit.graph.errors import InputError
-from tacit.loaders import HumanTuple, JudgedTuple, JudgedTupleError, read_event_tuples, read_judged_tuples
+from tacit.loaders import HumanTuple, ItemError, JudgedTuple, read_event_tuples, read_judged_tuples
 
 CSV = (
     "head,relation,tail,label,class,split\r\n"
@@ -50,9 +50,9 @@ def test_json_lines(tmp_path: Path) -> None:
     [
         ("head,relation,tail,label", "PersonX eats,xReact,full", "label is missing; expected 1 or 0"),
         ("head,relation,tail,label", "PersonX eats,xReact,full,yes", "label is 'yes'; expected 1 or 0"),
-        ("head,relation,tail,label", "PersonX eats,xReact,full,", "label is ''; expected 1 or 0"),
+        ("head,relation,tail,label", "PersonX eats,xReact,full,", "label is missing; expected 1 or 0"),
         ("head,relation,tail,label", ",xReact,full,1", "head is empty"),
-        ("head,relation,tail,label", "PersonX eats", "relation is missing"),
+        ("head,relation,tail,label", "PersonX eats", "relation is empty"),
         ("head,relation,tail,label", "PersonX eats,gReact,full,1", "there is no relation 'gReact' between events; choose from"),
         ("head,relation,tail,label", "a,xReact,b,1,2", "5 cells under 4 columns"),
         ("head,relation,tail,label", 'PersonX "eats,xReact,"fu"ll,1', "not CSV"),
@@ -70,7 +70,7 @@ def test_a_line_that_holds_none_is_named_and_the_others_go_on(tmp_path: Path, he
     text = "\n".join(filter(None, (heading, good, line, good))) + "\n"
     (tmp_path / "f").write_bytes(text.encode(errors="surrogateescape"))
     first, fault, last = read_judged_tuples(tmp_path / "f")
-    assert isinstance(fault, JudgedTupleError)
+    assert isinstance(fault, ItemError)
     assert fault.line == (3 if heading else 2)
     assert reason in fault.reason
     assert first == last == JudgedTuple("PersonX eats", "xReact", "full", True)
@@ -78,13 +78,16 @@ def test_a_line_that_holds_none_is_named_and_the_others_go_on(tmp_path: Path, he
 
 def test_relations_that_are_not_asked_for_are_faults(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("\n".join(LINES), encoding="utf-8")
-    assert all(isinstance(one, JudgedTupleError) for one in read_judged_tuples(tmp_path / "f", ["xWant"]))
+    assert all(isinstance(one, ItemError) for one in read_judged_tuples(tmp_path / "f", ["xWant"]))
 
 
 def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
-    for text in ("a,b,c\n1,2,3\n", "once upon a time\n", "[1]\n"):
+    for text, reason in (
+        ("a,b,c\n1,2,3\n", "has the columns a, b, c; wanted are head, relation, tail, label$"),
+        ("once upon a time\n", "holds no judged tuples in a form that is known; .* with head, relation, tail, label$"),
+    ):
         (tmp_path / "f").write_text(text)
-        with pytest.raises(InputError, match="holds no judged tuples; expected JSON lines, or CSV with a heading"):
+        with pytest.raises(InputError, match=reason):
             list(read_judged_tuples(tmp_path / "f"))
     with pytest.raises(InputError, match="does not exist"):
         read_judged_tuples(tmp_path / "missing")
@@ -98,7 +101,7 @@ def test_what_a_cut_file_still_holds_comes_out(tmp_path: Path) -> None:
     *rows, last = read_judged_tuples(tmp_path / "cut.gz")
     assert rows
     assert all(isinstance(one, JudgedTuple) for one in rows)
-    assert isinstance(last, JudgedTupleError)
+    assert isinstance(last, ItemError)
 
 
 # Files of human event tuples: both forms of DECO, and what is wrong with a row.
@@ -160,8 +163,8 @@ def test_a_broken_row_is_named(tmp_path: Path, change: dict[str, Any], message: 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("", "holds no row"), ("[]", "holds no row"), ("{", "line 1, is not JSON"), ("[1]", "row 1: not a JSON object"),
-     ("[", "is not JSON"),
+    [("", "contains no row"), ("[]", "contains no row"), ("{", "row 1: not JSON"), ("[1]", "row 1: not a JSON object"),
+     ("[", "is damaged .the JSON list has no end"),
      ('{"history": [], "response": "a"}', "row 1: there are no tuples")],
 )  # fmt: skip
 def test_a_file_without_event_tuples_is_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -275,7 +275,7 @@ def read_judged_files(paths: list[str], strict: bool) -> tuple[list[Any], list[d
     Raises:
         InputError: a file is missing, given twice, or has no judged tuple; with ``strict``, a line is not one.
     """
-    from ....loaders import JudgedTupleError, read_judged_tuples
+    from ....loaders import ItemError, read_judged_tuples
     from ....reasoning.metrics.accent.verbalise import VERBALISED
 
     rows: list[Any] = []
@@ -284,7 +284,7 @@ def read_judged_files(paths: list[str], strict: bool) -> tuple[list[Any], list[d
     for path in paths:
         faults, before = [], len(rows)
         for row in read_judged_tuples(readable(path), VERBALISED):
-            if not isinstance(row, JudgedTupleError):
+            if not isinstance(row, ItemError):
                 rows.append(tuple(row))
             elif strict:
                 raise InputError(f"{path}:{row.line}: {row.reason}")

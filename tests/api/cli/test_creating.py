@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from tacit.graph.questions import Instance
-from tacit.loaders import read_cicero, read_targets
-from tacit.loaders.targets import Targets
+from tacit.loaders import Targets, read_cicero, read_targets
 
 from tests.api.conftest import Tacit
 

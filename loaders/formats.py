@@ -1,4 +1,4 @@
-"""Guesses the format of a file from its first bytes, for the error message about a file without a row for a loader."""
+"""Detects the format of a file from its first bytes, for the error message about a file without a row for a loader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OF_TRIPLES = {"text", "json", "parquet", "cskg", "atomic10x", "glucose", "atomic
 """Kinds of files that a mapping may describe."""
 
 
-class Guess(NamedTuple):
+class Detected(NamedTuple):
     """The probable format of a file.
 
     Attributes:
@@ -64,37 +64,37 @@ _NT_LINE = re.compile(rb"(?:<[^<>\s]+>|_:\S+) <[^<>\s]+> \S.*\.\s*")
 _VECTOR_HEADER = re.compile(rb"\d+ +\d+ *")
 
 _BY_MAPPING = "load it with: tacit load triples {{file}} --mapping {} --into GRAPH"
-PARQUET = Guess("parquet", "a Parquet file", _BY_MAPPING.format("FILE.toml"))
-CSKG = Guess("cskg", "CSKG (edges as KGTK)", _BY_MAPPING.format("cskg"))
-ATOMIC_10X = Guess("atomic10x", "ATOMIC-10X (JSON lines)", _BY_MAPPING.format("atomic10x"))
-GLUCOSE = Guess("glucose", "GLUCOSE (a CSV table with ten dimensions)", _BY_MAPPING.format("glucose"))
-CONCEPTNET = Guess(
+PARQUET = Detected("parquet", "a Parquet file", _BY_MAPPING.format("FILE.toml"))
+CSKG = Detected("cskg", "CSKG (edges as KGTK)", _BY_MAPPING.format("cskg"))
+ATOMIC_10X = Detected("atomic10x", "ATOMIC-10X (JSON lines)", _BY_MAPPING.format("atomic10x"))
+GLUCOSE = Detected("glucose", "GLUCOSE (a CSV table with ten dimensions)", _BY_MAPPING.format("glucose"))
+CONCEPTNET = Detected(
     "conceptnet",
     "ConceptNet 5.7 assertions (five tab-separated columns)",
     "load it with: tacit load conceptnet {file} --into GRAPH",
 )
-ATOMIC = Guess(
+ATOMIC = Detected(
     "atomic2020", "ATOMIC-2020 (three tab-separated columns)", "load it with: tacit load atomic2020 {file} --into GRAPH"
 )
-QUERIES = Guess("other", "a file of queries for a model (head @@ relation), without tails")
-NUMBERBATCH = Guess("numberbatch", "word vectors (a term and its numbers)", "use it with: tacit index GRAPH --vectors {file}")
-DIALOGUES = Guess("dialogues", "dialogues (JSON)", "score it with: tacit score {file}")
+QUERIES = Detected("other", "a file of queries for a model (head @@ relation), without tails")
+NUMBERBATCH = Detected("numberbatch", "word vectors (a term and its numbers)", "use it with: tacit index GRAPH --vectors {file}")
+DIALOGUES = Detected("dialogues", "dialogues (JSON)", "score it with: tacit score {file}")
 
 
-def guess(head: bytes) -> Guess | None:
+def detect(head: bytes) -> Detected | None:
     """Return the probable format of a file that begins with ``head`` (decompressed, 64 KB), None when it is unknown."""
     for magic, what, advice in _MAGIC:
         if head.startswith(magic):
-            return Guess("other", what, advice)
+            return Detected("other", what, advice)
     if head.startswith(b"PAR1"):
         return PARQUET
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"version https://git-lfs.github.com/spec/"):
-        return Guess("other", "a Git LFS pointer, not the file itself", "get the file with: git lfs pull")
+        return Detected("other", "a Git LFS pointer, not the file itself", "get the file with: git lfs pull")
     if text.startswith(b"<") and (found := _markup(text)) is not None:
         return found
     if b"\0" in head or _garbled(head):
-        return Guess("other", "a binary file")
+        return Detected("other", "a binary file")
     lines = [line.rstrip(b"\r") for line in text.split(b"\n") if line.strip()]
     if len(head) >= HEAD_BYTES and len(lines) > 1:
         lines.pop()  # it may be incomplete
@@ -112,13 +112,13 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
     Args:
         name: the file.
         head: its beginning.
-        kind: what its reader reads, as in :class:`Guess`.
+        kind: what its reader reads, as in :class:`Detected`.
         report: the number of its rows by outcome.
     """
     if not head.strip():
         return f"{name} is empty, so there is nothing to load; check the path and the download"
     rejected, dropped = sum(report.rejected.values()), sum(report.dropped.values())
-    found = guess(head)
+    found = detect(head)
     fitting = {kind} | (OF_TRIPLES if kind == "triples" else set())
     alike = found is not None and (found.kind in fitting or (found.kind == "text" and rejected < dropped))
     if rejected >= dropped or (found is not None and not alike):
@@ -135,21 +135,21 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
     return f"{message}; this looks like {found.what}{advice}"
 
 
-def _rdf(format: str, what: str) -> Guess:
-    return Guess(format, f"RDF ({what})", f"load it with: tacit load rdf {{file}} --format {format} --into GRAPH")
+def _rdf(format: str, what: str) -> Detected:
+    return Detected(format, f"RDF ({what})", f"load it with: tacit load rdf {{file}} --format {format} --into GRAPH")
 
 
-def _markup(text: bytes) -> Guess | None:
+def _markup(text: bytes) -> Detected | None:
     if _S3_ERROR.search(text[:2000]):
-        return Guess("other", "the error message of a download server", "download it again")
+        return Detected("other", "the error message of a download server", "download it again")
     if _RDF_XML.search(text[:4000]):
         return _rdf("xml", "RDF/XML")
     if _HTML.search(text[:2000]):
-        return Guess("other", "an HTML page, such as a server sends instead of a file", "download it again")
+        return Detected("other", "an HTML page, such as a server sends instead of a file", "download it again")
     lines = text.split(b"\n")[:_LINES]
     if _share(lines, _NT_LINE.fullmatch):
         return _rdf("nt", "N-Triples")
-    return Guess("other", "XML") if text.startswith(b"<?xml") else None
+    return Detected("other", "XML") if text.startswith(b"<?xml") else None
 
 
 def _garbled(head: bytes) -> bool:
@@ -169,22 +169,22 @@ def _share(lines: Sequence[bytes], fits: Callable[[bytes], object]) -> bool:
     return bool(full) and sum(bool(fits(line)) for line in full) >= _MOST * len(full)
 
 
-def _json(text: bytes, lines: Sequence[bytes]) -> Guess | None:
+def _json(text: bytes, lines: Sequence[bytes]) -> Detected | None:
     if text[:1] not in (b"{", b"["):
         return None
     try:
         first = orjson.loads(lines[0])
     except orjson.JSONDecodeError:
-        return Guess("json", "JSON") if text[:1] == b"{" or re.match(rb'\[\s*[\[{"\d-]', text) else None
+        return Detected("json", "JSON") if text[:1] == b"{" or re.match(rb'\[\s*[\[{"\d-]', text) else None
     one = first[0] if isinstance(first, list) and first else first
     if isinstance(one, dict) and {"turns", "history", "context", "response", "messages"} & set(one):
         return DIALOGUES
     if isinstance(one, dict) and {"head", "relation", "tail", "p_valid_model"} <= set(one):
         return ATOMIC_10X
-    return Guess("json", "JSON lines" if len(lines) > 1 else "JSON")
+    return Detected("json", "JSON lines" if len(lines) > 1 else "JSON")
 
 
-def _columns(lines: Sequence[bytes]) -> Guess | None:
+def _columns(lines: Sequence[bytes]) -> Detected | None:
     """Return the format with one record per line that most of ``lines`` have, None when there is none."""
     if _share(lines, lambda line: line.count(b"\t") == 4 and line.startswith(b"/a/")):
         return CONCEPTNET
@@ -203,13 +203,13 @@ def _columns(lines: Sequence[bytes]) -> Guess | None:
     return None
 
 
-def _table(lines: Sequence[bytes]) -> Guess:
-    """Return the guess for any other text: a table or plain text."""
+def _table(lines: Sequence[bytes]) -> Detected:
+    """Return the format of any other text: a table or plain text."""
     for separator, what in ((b"\t", "a table of {} tab-separated columns"), (b",", "a CSV table of {} columns")):
         counts = [line.count(separator) for line in lines]
         if counts[0] and counts.count(counts[0]) >= _MOST * len(counts):
-            return Guess("text", what.format(counts[0] + 1), _BY_MAPPING.format("FILE.toml"))
-    return Guess("text", "plain text")
+            return Detected("text", what.format(counts[0] + 1), _BY_MAPPING.format("FILE.toml"))
+    return Detected("text", "plain text")
 
 
 def _is_query(line: bytes) -> bool:

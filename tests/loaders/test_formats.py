@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError, LoadError
 from tacit.loaders import read_atomic, read_conceptnet, read_rdf, read_triples
-from tacit.loaders.guess import guess
+from tacit.loaders.formats import detect
 from tacit.loaders.mapping import parse_mapping
 
 CONCEPTNET = '/a/[/r/IsA/,/c/en/a/,/c/en/b/]\t/r/IsA\t/c/en/a\t/c/en/b\t{"weight": 1.0}\n'
@@ -71,7 +71,7 @@ def archive() -> bytes:
     ],
 )
 def test_a_file_is_told_by_its_beginning(head: bytes, words: str) -> None:
-    found = guess(head)
+    found = detect(head)
     assert found is not None
     assert words in f"{found.what}; {found.advice}"
 
@@ -86,8 +86,8 @@ def test_a_web_page_is_no_table(tmp_path: Path) -> None:
 
 
 def test_nothing_is_told_of_nothing() -> None:
-    assert guess(b"") is None
-    assert guess(b" \n\n") is None
+    assert detect(b"") is None
+    assert detect(b" \n\n") is None
 
 
 @pytest.mark.parametrize(
