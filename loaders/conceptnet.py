@@ -17,7 +17,7 @@ import orjson
 from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long
-from .io import NOT_UTF8, NUL_BYTE, lines
+from .io import MAX_LINE, NOT_UTF8, NUL_BYTE, Block, blocks, split
 from .reader import OnReject, Reader
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9_-]{2,16}")
@@ -39,10 +39,10 @@ NO_OBJECT = "fifth field is not a JSON object"
 
 _TEXT = r"[^\x00-\x1f]"
 _CONCEPT = r"(/c/([^/\x00-\x20]+)/[^/\x00-\x20][^\x00-\x20]*)"
-_LINE = re.compile(rf"/a/{_TEXT}*\t(/r/{_TEXT}+)\t{_CONCEPT}\t{_CONCEPT}\t(\{{{_TEXT}*\}})")
+_LINE = re.compile(rf"/a/{_TEXT}*\t(/r/(?!ExternalURL\t){_TEXT}+)\t{_CONCEPT}\t{_CONCEPT}\t(\{{{_TEXT}*\}})")
+_EXTERNAL_LINE = re.compile(rf"/a/{_TEXT}*\t/r/ExternalURL\t{_TEXT}*\t{_TEXT}*\t\{{{_TEXT}*\}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f]")
 _CONCEPT_URI = re.compile(_CONCEPT)
-_EXTERNAL_RELATION = "/r/ExternalURL"
 
 RELATION = "relation"
 DATASET = "dataset"
@@ -107,30 +107,49 @@ class ConceptNetReader(Reader[Assertion]):
 
     def _rows(self) -> Iterator[Assertion]:
         languages = self._languages
-        for line in lines(self.source):
+        for block in blocks(self.source):
+            foreign = 0
+            for number, text in self._texts(block):
+                match = _LINE.fullmatch(text)
+                if match is None:
+                    self._leave_out(number, text)
+                    continue
+                uri, head, head_language, tail, tail_language, rest = match.groups()
+                if languages is not None and not (head_language in languages and tail_language in languages):
+                    foreign += 1
+                    continue
+                row = self._row(number, text, uri, head, tail, rest)
+                if row is not None:
+                    yield row
+            if foreign:
+                self.drop(LANGUAGE, foreign)
+
+    def _texts(self, block: Block) -> Iterator[tuple[int, str]]:
+        """Return the numbers and texts of the lines of a block, after rejecting those that are not text or too long."""
+        try:
+            if block.flaw is None and len(block.data) <= MAX_LINE and b"\r" not in block.data:  # faster than line by line
+                return enumerate(block.data.removesuffix(b"\n").decode().split("\n"), block.first)
+        except UnicodeDecodeError:
+            pass
+        return self._decoded(block)
+
+    def _decoded(self, block: Block) -> Iterator[tuple[int, str]]:
+        for line in split(block):
             if line.flaw is not None:
                 self.reject(line.number, line.flaw, line.data)
                 continue
             try:
-                text = line.data.decode()
+                yield line.number, line.data.decode()
             except UnicodeDecodeError:
                 self.reject(line.number, NOT_UTF8, line.data)
-                continue
-            match = _LINE.fullmatch(text)
-            if match is None or match[1] == _EXTERNAL_RELATION:
-                reason = _fault(text)
-                if reason in (BLANK, EXTERNAL):
-                    self.drop(reason)
-                else:
-                    self.reject(line.number, reason, text)
-                continue
-            uri, head, head_language, tail, tail_language, rest = match.groups()
-            if languages is not None and not (head_language in languages and tail_language in languages):
-                self.drop(LANGUAGE)
-                continue
-            row = self._row(line.number, text, uri, head, tail, rest)
-            if row is not None:
-                yield row
+
+    def _leave_out(self, number: int, text: str) -> None:
+        """Count a line that is not an assertion between two concepts as dropped or rejected."""
+        reason = EXTERNAL if _EXTERNAL_LINE.fullmatch(text) else _fault(text)
+        if reason in (BLANK, EXTERNAL):
+            self.drop(reason)
+        else:
+            self.reject(number, reason, text)
 
     def _row(self, number: int, line: str, uri: str, head: str, tail: str, rest: str) -> Assertion | None:
         """Return the assertion in ``line``, or None after counting it as dropped or rejected."""
@@ -249,7 +268,7 @@ def _wanted_weight(weight: float) -> float:
 
 
 def _fault(text: str) -> str:
-    """Return why a line is not an assertion between two concepts."""
+    """Return why a line, which has not the relation ExternalURL, is not an assertion between two concepts."""
     if not text:
         return BLANK
     if (control := _CONTROL.search(text)) is not None:
@@ -264,6 +283,4 @@ def _fault(text: str) -> str:
         return NO_RELATION
     if not (rest.startswith("{") and rest.endswith("}") and len(rest) > 1):
         return NO_OBJECT
-    if relation == _EXTERNAL_RELATION:
-        return EXTERNAL
     return NO_TAIL if _CONCEPT_URI.fullmatch(head) else NO_HEAD
