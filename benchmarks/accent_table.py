@@ -7,9 +7,12 @@ atomic2020/comet-bart-generations.jsonl.gz. Four parts:
 
 - cskb: AUC of each scorer on judged triples (Fang et al., EMNLP 2021), as the mean of the AUCs of ACCENT's twelve relations,
 weighted by rows: over relations together, a scorer that knows only the relation reaches .8. Intervals resample rows within
-relations. - deco: the mean score over the human tuples of a dialogue of DECO (Ghazarian et al., ACL 2023) against its event
-commonsense. - comet: what COMET-BART generated for 5,000 queries as the tails of those heads; AUC of people's tails of a query
-against people's tails of another query of the same relation, under equation 1. - metric: the whole metric with the extractor
+relations.
+- deco: the mean score over the human tuples of a dialogue of DECO (Ghazarian et al., ACL 2023) against its event
+commonsense. Intervals resample conversations, here and in the last part.
+- comet: what COMET-BART generated for 5,000 queries as the tails of those heads; AUC of people's tails of a query
+against people's tails of another query of the same relation, under equation 1.
+- metric: the whole metric with the extractor
 ``rules`` over DECO's responses, by profile and scorer. With --comet, that model's rows stand beside the others.
 """
 
@@ -26,9 +29,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import pearsonr, spearmanr
+from support.correlating import agreement
 from tacit.graph import open_graph
 from tacit.reasoning import load_metric
+from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.metric import Accent
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
@@ -41,7 +45,7 @@ from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open
 from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
 from tacit.reasoning.metrics.accent.tails.source import Found, Query
 from tacit.reasoning.metrics.accent.verbalise import statement
-from tacit.reasoning.training.llm_probe import agreement
+from tacit.reasoning.training.llm_probe import agreement as area
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -129,10 +133,10 @@ def cskb(scorers: dict[str, TupleScorer], rows: Rows, known: set[Triple], resamp
     table = []
     for name, scorer in scorers.items():
         scores = np.array([score.value for score in scorer.score(tuples)])
-        interval = percentiles([agreement(labels[draw], relations[draw], scores[draw]) for draw in draws])
+        interval = percentiles([area(labels[draw], relations[draw], scores[draw]) for draw in draws])
         table.append({
-            "scorer": name, "auc": round(agreement(labels, relations, scores), 4), "interval": interval,
-            "auc of new triples": round(agreement(labels[new], relations[new], scores[new]), 4), "n": len(rows),
+            "scorer": name, "auc": round(area(labels, relations, scores), 4), "interval": interval,
+            "auc of new triples": round(area(labels[new], relations[new], scores[new]), 4), "n": len(rows),
             "n new": int(new.sum()),
         })  # fmt: skip
     return table
@@ -151,28 +155,32 @@ def written(one: Triple) -> Triple:
     return head_form(one[0]), one[1], statement(one[2], one[1])
 
 
-def correlated(scores: Floats, ratings: Floats, resamples: int) -> dict[str, Any]:
-    """Pearson and Spearman with intervals."""
-    random = np.random.default_rng(SEED)
-    draws = [random.integers(0, len(scores), len(scores)) for _ in range(resamples)]
+def correlated(scores: Floats, ratings: Floats, talks: NDArray[np.int64], resamples: int) -> dict[str, Any]:
+    """Pearson and Spearman with intervals over conversations, whose numbers are ``talks``."""
     row: dict[str, Any] = {"n": len(scores)}
-    for name, function in (("pearson", pearsonr), ("spearman", spearmanr)):
-        row[name] = round(float(function(scores, ratings)[0]), 3)
-        row[f"{name} interval"] = percentiles([float(function(scores[draw], ratings[draw])[0]) for draw in draws])
+    for name, found in (agreement(scores, ratings, talks, resamples, SEED) or {}).items():
+        row[name] = round(found.value or 0.0, 3)
+        row[f"{name} interval"] = [round(bound, 3) for bound in (found.low, found.high) if bound is not None]
     return row
+
+
+def history_of(row: dict[str, Any]) -> list[str]:
+    """The turns before a response of DECO."""
+    return [turn for turn in row["history"].split("</UTT>") if turn.strip()]
 
 
 def deco(scorers: dict[str, TupleScorer], dialogues: Rows, resamples: int) -> Rows:
     """Mean over the human tuples of a dialogue against its rated event commonsense."""
     rated = [row for row in dialogues if row["tuples_single"] or row["tuples_pair"]]
     ratings = np.array([row["event_cs"] for row in rated])
+    talks = conversations([(history_of(row), row["response"]) for row in rated])
     groups = [[tuple(one) for one in (*row["tuples_single"], *row["tuples_pair"])] for row in rated]
     distinct = list(dict.fromkeys(one for group in groups for one in group))
     table = []
     for name, scorer in scorers.items():
         values = dict(zip(distinct, (score.value for score in scorer.score(distinct)), strict=True))
         means = np.array([np.mean([values[one] for one in group]) for group in groups])
-        table.append({"scorer": name, **correlated(means, ratings, resamples)})
+        table.append({"scorer": name, **correlated(means, ratings, talks, resamples)})
     return table
 
 
@@ -215,23 +223,23 @@ def comet(resources: ScorerResources, path: Path, resamples: int, limit: int = 1
     table = []
     for name, summed in (("one tail of a query, drawn", random.choice), ("all tails of a query, their mean", np.mean)):
         scores = np.array([float(summed(one)) for one in scored])
-        interval = percentiles([agreement(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
-        value = round(agreement(labels, relations, scores), 4)
+        interval = percentiles([area(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
+        value = round(area(labels, relations, scores), 4)
         table.append({"compared": name, "auc": value, "interval": interval, "n": len(scores)})
     return table
 
 
 def metric(metrics: dict[str, Any], dialogues: Rows, resamples: int) -> Rows:
     """The whole metric in some forms against event commonsense: all responses that it judges, and those with a tuple."""
-    items = [([turn for turn in row["history"].split("</UTT>") if turn.strip()], row["response"]) for row in dialogues]
-    ratings = np.array([row["event_cs"] for row in dialogues])
+    items = [(history_of(row), row["response"]) for row in dialogues]
+    ratings, talks = np.array([row["event_cs"] for row in dialogues]), conversations(items)
     table = []
     for scorer, opened in metrics.items():
         scores = opened.score_batch(items)
         values = np.array([score.value for score in scores])
         found = np.array([any(piece.kind == "tuple" for piece in score.evidence.pieces) for score in scores])
         for which, inside in (("judged", np.isfinite(values)), ("with a tuple", found)):
-            row = correlated(values[inside], ratings[inside], resamples)
+            row = correlated(values[inside], ratings[inside], talks[inside], resamples)
             table.append({"profile": opened.profile, "scorer": scorer, "responses": which, **row})
     return table
 

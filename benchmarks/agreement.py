@@ -1,15 +1,16 @@
 """How well each metric agrees with people, on every judgement file: the figures that ``tacit metrics`` shows.
 
-    python benchmarks/agreement.py GRAPH DATA_DIR [--metrics NAME,...] [--resamples N] [--seed N] [-O METRIC.NAME=VALUE]...
-        [--write]
+    python benchmarks/agreement.py GRAPH DATA [--metrics NAME,...] [--resamples N] [--seed N] [-O METRIC.NAME=VALUE]...
+        [--scores FOLDER] [--write]
 
-DATA_DIR holds judgement files, or a folder ``judgements`` of them, in the forms that ``tacit evaluate`` reads. GRAPH is a graph
-that ``tacit load`` made. Every metric that is ready here and needs no references scores every response with its default options,
-or those that ``-O`` gives. A set is a data set that a file names, else the file. Intervals are 95% percentile bootstrap intervals
-over conversations: responses to one history, and turns of one conversation, are drawn together. The last column is the mean over
-the sets, each of which counts the same; its interval draws the conversations of every set anew and does not say what other sets
-would give. ``*`` marks a set on which what ships was chosen or tuned. ``--write`` puts the figures where ``tacit metrics`` finds
-them, and into the tables of README and docs/metrics.md; metrics that were not measured keep theirs.
+DATA is a judgement file, a folder of them, or one with a folder ``judgements`` of them, in the forms that ``tacit evaluate``
+reads. GRAPH is a graph that ``tacit load`` made. Every metric that is ready here and needs no references scores every response
+with its default options, or those that ``-O`` gives. Scores are kept in the folder of ``--scores`` until the run is complete, so
+that a run that was stopped continues. A set is a data set that a file names, else the file. Intervals are 95% percentile
+bootstrap intervals over conversations: responses to one history, and turns of one conversation, are drawn together. The last
+column is the mean over the sets, each of which counts the same; its interval draws the conversations of every set anew and does
+not say what other sets would give. ``*`` marks a set on which what ships was chosen or tuned. ``--write`` puts the figures where
+``tacit metrics`` finds them, and into the tables of README and docs/metrics.md; metrics that were not measured keep theirs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,7 @@ from tacit.api.terminal.progress import Meter
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
+from tacit.reasoning.base import Metric
 from tacit.reasoning.describing import choice_table, describe_metrics, extractor_table, scorer_table
 from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.evaluation.correlation import (
@@ -46,11 +49,15 @@ from tacit.reasoning.evaluation.correlation import (
     with_intervals,
 )
 from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.models.modelfile import write_file
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.training.reference import without_reference
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz", ".csv", ".csv.gz")
+BATCH = 128
+HEAVY = ("judgement", "overall")
+"""Metrics over a language model of 1.5 billion weights; they share its readings, so the second costs nothing more."""
 Floats = NDArray[np.float64]
 
 
@@ -71,13 +78,21 @@ class Set:
         return conversations([(one.history, one.response) for one in self.judged])
 
 
-def read_sets(folder: Path) -> list[Set]:
-    """Return the sets of all judgement files in ``folder``, by file name; files that hold no rated response are left out."""
+def read_sets(given: Path) -> list[Set]:
+    """Return the sets of a judgement file, or of all in a folder by name; in a folder, files without ratings are left out.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
     found: dict[tuple[str, str], Set] = {}
-    for path in sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIXES)):
+    inside = given / "judgements" if (given / "judgements").is_dir() else given
+    paths = [given] if given.is_file() else sorted(path for path in inside.glob("*") if path.name.endswith(SUFFIXES))
+    for path in paths:
         try:
             rows = list(read_judgements(path))
         except InputError:
+            if given.is_file():
+                raise
             continue
         for row in rows:
             if not isinstance(row, Judgement):
@@ -88,6 +103,31 @@ def read_sets(folder: Path) -> list[Set]:
                 continue
             found.setdefault((path.name, row.dataset), Set(row.dataset, path, [])).judged.append(row)
     return list(found.values())
+
+
+class Scores:
+    """The values of one metric, kept in a folder by batch, so that a run that was stopped continues.
+
+    Attributes:
+        kept: number of values that were on disk already.
+    """
+
+    def __init__(self, metric: Metric, folder: Path) -> None:
+        self.metric, self.folder, self.kept = metric, folder, 0
+        self.signature = str(without_reference(metric.signature))
+
+    def of(self, judged: list[Judgement]) -> list[float]:
+        """Return the values of a batch of responses; NaN where the metric has no score."""
+        batch = [(row.history, row.response) for row in judged]
+        name = hashlib.sha256(json.dumps([self.signature, batch]).encode()).hexdigest()[:24]
+        path = self.folder / f"{self.metric.name}.{name}.json"
+        if path.is_file():
+            self.kept += len(batch)
+            return [float(value) for value in json.loads(path.read_text(encoding="utf-8"))]
+        values = [float(score.value) for score in self.metric.score_batch(batch)]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(path, json.dumps(values).encode())
+        return values
 
 
 def figures_of(values: Floats, one: Set, number: int, resamples: int, seed: int, signature: str) -> tuple[SetFigures, Floats]:
@@ -187,16 +227,16 @@ def main() -> None:
     parser.add_argument("-O", "--option", action="append", default=[])
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scores", type=Path, default=Path("build/agreement"), help="folder for scores while it runs")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     if arguments.pages:
         write_pages()
         return
     if arguments.data is None:
-        print("not measured: name a graph and a folder of judgement files")
+        print("not measured: name a graph and a judgement file, or a folder of them")
         return
-    folder = arguments.data / "judgements"
-    sets = read_sets(folder if folder.is_dir() else arguments.data)
+    sets = read_sets(arguments.data)
     if not sets:
         print(f"not measured: there are no judgement files in {arguments.data}")
         return
@@ -207,6 +247,7 @@ def main() -> None:
         for one in describe_metrics()
         if "references" not in one.needs and (one.ready or one.missing == "a graph" or one.name in given)
     ]
+    names.sort(key=lambda name: name in HEAVY)
     responses = sum(len(one.judged) for one in sets)
     found: dict[str, Figures] = {}
     graph: list[dict[str, str]] = []
@@ -219,18 +260,20 @@ def main() -> None:
             if reasoner.graph is not None:
                 loads: list[Any] = list(reasoner.graph.manifest().loads)
                 graph = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
-            signature = str(without_reference(metric.signature))
+            scores = Scores(metric, arguments.scores)
             rows, drawn = [], []
+            start = time.perf_counter()
             with Meter(name, responses, unit="responses", noun="responses", quiet=not sys.stderr.isatty()) as meter:
                 for number, one in enumerate(sets):
                     values: list[float] = []
-                    for start in range(0, len(one.judged), 128):
-                        part = [(row.history, row.response) for row in one.judged[start : start + 128]]
-                        values += [score.value for score in metric.score_batch(part)]
-                        meter.add(len(part))
-                    row, within = figures_of(np.array(values), one, number, arguments.resamples, arguments.seed, signature)
+                    for place in range(0, len(one.judged), BATCH):
+                        values += scores.of(one.judged[place : place + BATCH])
+                        meter.add(len(one.judged[place : place + BATCH]))
+                    row, within = figures_of(np.array(values), one, number, arguments.resamples, arguments.seed, scores.signature)
                     rows.append(row)
                     drawn.append(within)
+            kept = f", {scores.kept:,} of its scores kept from before" if scores.kept else ""
+            print(f"{name}: {time.perf_counter() - start:.0f} s{kept}", file=sys.stderr, flush=True)
         found[name] = mean_of(rows, drawn)
     for kind in ("pearson", "spearman"):
         print("\n".join(table(found, kind)), end="\n\n")
@@ -240,6 +283,8 @@ def main() -> None:
         shipped_figures.cache_clear()
         write_pages()
         print(f"written to {FILE}, README.md, docs/metrics.md and benchmarks/REPORT.md")
+    for path in [path for name in names for path in arguments.scores.glob(f"{name}.*.json")]:
+        path.unlink()
 
 
 if __name__ == "__main__":

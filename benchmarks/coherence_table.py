@@ -5,9 +5,9 @@
 
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
 JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
-system of it, with its 95% bootstrap interval; a data set with several systems also has the mean over them. With a language model
-``expectation`` is a row, and checkpoints that were weighed with it use it. ``--against`` adds what
-every row has more than that one, with the interval of the paired bootstrap. ``--shipped-card`` writes the card of the shipped
+system of it, with its 95% bootstrap interval over conversations; a data set with several systems also has the mean over them.
+With a language model ``expectation`` is a row, and checkpoints that were weighed with it use it. ``--against`` adds what every
+row has more than that one, with the interval of the paired bootstrap. ``--shipped-card`` writes the card of the shipped
 checkpoint anew, with what it gives here.
 """
 
@@ -22,16 +22,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from support.correlating import agreement
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning import load_metric
-from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
+from tacit.reasoning.evaluation.agreement import conversations, numbered
+from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, SHIPPED, open_checkpoint
 from tacit.reasoning.training.card import coherence_card as card
 
 KINDS = ("pearson", "spearman")
 Groups = dict[str, list[int]]
+Row = dict[str, Correlation] | None
 
 
 def groups_of(judged: Sequence[Judgement]) -> Groups:
@@ -58,21 +61,18 @@ def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path], languag
     return {name: np.array([one.value for one in metric.score_batch(items)]) for name, metric in metrics.items()}
 
 
-def agreement(scores: Any, ratings: Any, resamples: int) -> dict[str, Correlation]:
-    """Return Pearson's and Spearman's correlation with their intervals."""
-    pearson, spearman, _ = with_intervals(correlate(scores, ratings), correlations(scores, ratings, resamples=resamples))
-    return {"pearson": pearson, "spearman": spearman}
-
-
-def markdown(found: dict[str, dict[str, dict[str, Correlation]]], kind: str) -> str:
+def markdown(found: dict[str, dict[str, Row]], kind: str) -> str:
     """Return one table: a row for each metric, a column for each data set and system."""
     groups = list(next(iter(found.values())))
     lines = [f"| {kind.title()} | {' | '.join(groups)} |", "|---" * (len(groups) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join(spelt(rows[group][kind]) or '–' for group in groups)} |" for name, rows in found.items()]
+    lines += [
+        f"| {name} | {' | '.join(spelt(rows[group][kind]) if rows[group] else '–' for group in groups)} |"
+        for name, rows in found.items()
+    ]
     return "\n".join(lines)
 
 
-def means(found: dict[str, dict[str, dict[str, Correlation]]], sizes: dict[str, int]) -> str:
+def means(found: dict[str, dict[str, Row]], sizes: dict[str, int]) -> str:
     """Return the mean of Pearson and Spearman for each data set, over its systems where it names them."""
     sets = [group for group in sizes if ", " not in group]
     lines = [f"| mean of both | {' | '.join(f'{one} ({sizes[one]})' for one in sets)} |", "|---" * (len(sets) + 1) + "|"]
@@ -80,7 +80,7 @@ def means(found: dict[str, dict[str, dict[str, Correlation]]], sizes: dict[str, 
         cells = []
         for one in sets:
             parts = [group for group in rows if group.startswith(f"{one}, ")] or [one]
-            values = [rows[part][kind].value for part in parts for kind in KINDS]
+            values = [rows[part][kind].value if rows[part] else None for part in parts for kind in KINDS]
             cells.append(
                 "–" if None in values else f"{statistics.fmean(value or 0.0 for value in values):.3f}".replace("0.", ".", 1)
             )
@@ -88,10 +88,13 @@ def means(found: dict[str, dict[str, dict[str, Correlation]]], sizes: dict[str, 
     return "\n".join(lines)
 
 
-def gains(scores: dict[str, Any], against: str, ratings: Any, groups: Groups, resamples: int) -> str:
-    """Return what each row has more than ``against``, the mean of Pearson and Spearman, with 95% intervals.
+def gains(scores: dict[str, Any], against: str, ratings: Any, groups: Groups, talks: Any, resamples: int) -> str:
+    """Return what each row has more than ``against``, the mean of Pearson and Spearman, with 95% intervals over conversations.
 
-    Within a resample both rows are asked about the same responses; the last column is the mean over the data sets.
+    Within a resample both rows are compared on the same conversations; the last column is the mean over the data sets.
+
+    Args:
+        talks: number of each response's conversation.
     """
     sets = [group for group in groups if ", " not in group]
     systems = {one: [group for group in groups if group.startswith(f"{one}, ")] or [one] for one in sets}
@@ -100,9 +103,10 @@ def gains(scores: dict[str, Any], against: str, ratings: Any, groups: Groups, re
         """By data set, for all responses (first row) and for each resample."""
         columns = []
         for parts in systems.values():
-            of = [(values[groups[part]], ratings[groups[part]]) for part in parts]
-            whole = [[kind.value for kind in correlate(*one)[:2]] for one in of]
-            columns.append([np.mean(whole), *np.mean([correlations(*one, resamples=resamples)[:, :2].mean(1) for one in of], 0)])
+            of = [(values[groups[part]], ratings[groups[part]], numbered(talks[groups[part]])) for part in parts]
+            whole = [[kind.value for kind in correlate(one, other)[:2]] for one, other, _ in of]
+            drawn = [correlations(one, other, groups=talk, resamples=resamples)[:, :2].mean(1) for one, other, talk in of]
+            columns.append([np.mean(whole), *np.mean(drawn, 0)])
         return np.array(columns).T
 
     base = found(scores[against])
@@ -142,19 +146,23 @@ def main() -> None:
     judged = [one for one, kept in zip(judged, known.tolist(), strict=True) if kept]
     scores = {name: values[known] for name, values in scores.items()}
     groups, ratings = groups_of(judged), np.array([one.rating for one in judged])
+    talks = conversations([(one.history, one.response) for one in judged])
     if arguments.against is not None and arguments.against not in scores:
         parser.error(f"there is no row {arguments.against!r}; choose from {', '.join(scores)}")
     found = {
-        name: {group: agreement(values[places], ratings[places], arguments.resamples) for group, places in groups.items()}
+        name: {
+            group: agreement(values[places], ratings[places], talks[places], arguments.resamples)
+            for group, places in groups.items()
+        }
         for name, values in scores.items()
     }
     sizes = {group: len(places) for group, places in groups.items()}
     tables = [means(found, sizes), *(markdown(found, kind) for kind in KINDS)]
     if arguments.against is not None:
-        tables.append(gains(scores, arguments.against, ratings, groups, arguments.resamples))
+        tables.append(gains(scores, arguments.against, ratings, groups, talks, arguments.resamples))
     print("\n\n".join(tables))
     if arguments.json:
-        plain = {name: {group: {kind: one.to_dict() for kind, one in rows.items()} for group, rows in groups_.items()}
+        plain = {name: {group: rows and {kind: one.to_dict() for kind, one in rows.items()} for group, rows in groups_.items()}
                  for name, groups_ in found.items()}  # fmt: skip
         arguments.json.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     if arguments.shipped_card:

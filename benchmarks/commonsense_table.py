@@ -5,8 +5,9 @@
 Each file is one data set. Rows of a variant and a count are cross-validated on the data set itself: every response is predicted
 by models that saw no response of its conversation. The other rows learnt nothing from these files: the number of words; a
 monotone rule (log1p of both counts, standardised as in the shipped model, less that of the length); the model that ships with
-tacit, and those named by ``--model``. In brackets 95% bootstrap intervals over responses. Without a language model the rows that
-read losses are named and left out. ``--shipped-card`` also writes the card of the shipped model anew, with what it gives here.
+tacit, and those named by ``--model``. In brackets 95% bootstrap intervals over conversations. Without a language model the rows
+that read losses are named and left out. ``--shipped-card`` also writes the card of the shipped model anew, with what it gives
+here.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from support.correlating import agreement
 from tacit.graph import KnowledgeGraph, open_graph, open_index
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.loaders.judgements import dataset_name
-from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, with_intervals
-from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.evaluation.agreement import conversations
+from tacit.reasoning.evaluation.correlation import Correlation, spelt
 from tacit.reasoning.metrics.commonsense.features import open_features
 from tacit.reasoning.metrics.commonsense.metric import SHIPPED
 from tacit.reasoning.metrics.commonsense.regressor import FEATURES, VARIANTS, Matrix, Regressor, load_regressor, transform
@@ -36,6 +38,7 @@ from tacit.reasoning.training.recipe import CommonsenseRecipe, NetworkRecipe
 
 FOLDS = 10
 COUNTS = ("pairs", "triples")
+Row = dict[str, Correlation] | None
 
 
 @dataclass(frozen=True)
@@ -70,13 +73,6 @@ def rows(neural: bool) -> list[tuple[str, str, str]]:
     return found
 
 
-def agreement(scores: Matrix, ratings: Matrix, resamples: int) -> dict[str, Correlation]:
-    """Return Pearson's and Spearman's correlation with their intervals."""
-    drawn = correlations(scores, ratings, resamples=resamples)
-    pearson, spearman, _ = with_intervals(correlate(scores, ratings), drawn)
-    return {"pearson": pearson, "spearman": spearman}
-
-
 def untrained(data: Set, models: Mapping[str, Regressor]) -> dict[str, Matrix]:
     """Return the scores of what learnt nothing from these files."""
     rule = load_regressor(SHIPPED)
@@ -89,9 +85,7 @@ def untrained(data: Set, models: Mapping[str, Regressor]) -> dict[str, Matrix]:
     return found
 
 
-def measure(
-    data: Set, models: Mapping[str, Regressor], seed: int, resamples: int, neural: bool
-) -> dict[str, dict[str, Correlation]]:
+def measure(data: Set, models: Mapping[str, Regressor], seed: int, resamples: int, neural: bool) -> dict[str, Row]:
     """Return the agreement of every row on one data set."""
     scores = untrained(data, models)
     items = [(one.history, one.response) for one in data.judgements]
@@ -99,15 +93,19 @@ def measure(
     for name, variant, count in rows(neural):
         columns = data.values[count][:, [FEATURES.index(feature) for feature in VARIANTS[variant]]]
         scores[name] = out_of_fold(columns, data.ratings, rounds, VARIANTS[variant], NetworkRecipe(), seed)
-    return {name: agreement(found, data.ratings, resamples) for name, found in scores.items()}
+    talks = conversations(items)
+    return {name: agreement(found, data.ratings, talks, resamples) for name, found in scores.items()}
 
 
-def markdown(sets: list[Set], found: dict[str, dict[str, dict[str, Correlation]]], kind: str) -> str:
+def markdown(sets: list[Set], found: dict[str, dict[str, Row]], kind: str) -> str:
     """Return one table: a row for each model, a column for each data set."""
     names = list(next(iter(found.values())))
     columns = " | ".join(f"{one.name} ({len(one.ratings)})" for one in sets)
     lines = [f"| {kind.title()} | {columns} |", "|---" * (len(sets) + 1) + "|"]
-    lines += [f"| {name} | {' | '.join(spelt(found[one.name][name][kind]) or '–' for one in sets)} |" for name in names]
+    lines += [
+        f"| {name} | {' | '.join(spelt(row[kind]) if (row := found[one.name][name]) else '–' for one in sets)} |"
+        for name in names
+    ]
     return "\n".join(lines)
 
 
@@ -137,7 +135,7 @@ def main() -> None:
             print(f"{data.name}: {len(data.ratings)} judgements, {time.perf_counter() - start:.0f} s", file=sys.stderr)
     if arguments.json:
         plain = {
-            name: {row: {kind: one.to_dict() for kind, one in of.items()} for row, of in table.items()}
+            name: {row: of and {kind: one.to_dict() for kind, one in of.items()} for row, of in table.items()}
             for name, table in found.items()
         }
         print(json.dumps(plain))
@@ -149,7 +147,7 @@ def main() -> None:
         write_card(sets, found)
 
 
-def write_card(sets: list[Set], found: dict[str, dict[str, dict[str, Correlation]]]) -> None:
+def write_card(sets: list[Set], found: dict[str, dict[str, Row]]) -> None:
     """Write the card of the shipped model with its agreement with people, which it has never learnt from."""
     lines = [
         "People's ratings, none of which the model has seen; how it was chosen among others stands in `docs/commonsense.md`:",
@@ -157,7 +155,8 @@ def write_card(sets: list[Set], found: dict[str, dict[str, dict[str, Correlation
     ]  # fmt: skip
     for one in sets:
         row = found[one.name]["as shipped"]
-        lines.append(f"| {one.name} | {len(one.ratings):,} | {spelt(row['pearson'])} | {spelt(row['spearman'])} |")
+        told = [spelt(row[kind]) if row else "–" for kind in ("pearson", "spearman")]
+        lines.append(f"| {one.name} | {len(one.ratings):,} | {' | '.join(told)} |")
     text = card(load_regressor(SHIPPED), path="", extra="\n".join(lines))
     (SHIPPED / "README.md").write_text(text, encoding="utf-8")
 

@@ -20,6 +20,7 @@ import numpy as np
 from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.evaluation import Agreement, Judged, evaluate
+from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.evaluation.correlation import spelt
 from tacit.reasoning.metrics.grade.metric import make
 from tacit.reasoning.models.encoder import TextEncoder, open_encoder
@@ -59,8 +60,9 @@ def main() -> None:
         for path in arguments.model:
             metric = make(index, model=path, encoder=encoder)
             scores[path.name] = [one.value for one in metric.score_batch([(row.history, row.response) for row in judged])]
+    talks = conversations([(row.history, row.response) for row in judged]).tolist()
     items = [
-        Judged(row.dataset, row.system, row.rating, {name: float(scores[name][place]) for name in names})
+        Judged(row.dataset, row.system, row.rating, {name: float(scores[name][place]) for name in names}, talks[place])
         for place, row in enumerate(judged)
     ]
     rows = evaluate(items, names, resamples=arguments.resamples)

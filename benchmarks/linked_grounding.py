@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph")
     parser.add_argument("data", type=Path)
-    parser.add_argument("--resamples", type=int, default=1_000)
+    parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     sets, analyser = read_sets(given.data), open_analyser()

@@ -155,8 +155,8 @@ class Score(Json):
 
     Attributes:
         percentile: share of the human responses of a reference corpus with this value or a lower one, 0..100; None when there
-            is no reference distribution for this signature, or no value. The signature names the reference. See
-            :mod:`tacit.reasoning.reference`.
+            is no reference distribution for this metric with these options, or no value. The signature names the reference, and
+            its graph when that is another one. See :mod:`tacit.reasoning.reference`.
     """
 
     value: Nullable
@@ -230,7 +230,7 @@ class BatchScoring(ABC):
 
     @property
     def reference(self) -> Reference | None:
-        """The reference distribution for percentiles; None when there is none for this metric, its options and its graph."""
+        """The reference distribution for percentiles, of another graph when there is none of this one; None without any."""
         return self._with_reference()[1]
 
     def own_signature(self) -> Signature:
@@ -245,9 +245,12 @@ class BatchScoring(ABC):
             own = self.own_signature()
             if self.plugin:
                 own = Signature(own.metric, (*own.parts, ("plugin", self.plugin)), own.version)
-            found = find_reference(own.metric, str(own))
-            parts = own.parts if found is None else (*own.parts, ("reference", found.label))
-            self._referred = (Signature(own.metric, parts, own.version), found)
+            found = find_reference(own)
+            if found is None:
+                self._referred = (own, None)
+            else:
+                reference, name = found
+                self._referred = (Signature(own.metric, (*own.parts, ("reference", name)), own.version), reference)
         return self._referred
 
     def score(self, history: Sequence[str], response: str, references: Sequence[str] = (), *, explain: bool = False) -> Score:

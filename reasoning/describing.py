@@ -64,7 +64,8 @@ class MetricDescription(Json):
             chosen or tuned.
         learnt_from: corpora that the shipped model was trained on.
         plugin: distribution and version that it comes from; empty for tacit's own.
-        percentiles: the reference distribution for its percentiles, None when there is none (for this graph).
+        percentiles: the reference distribution for its percentiles, of another graph when there is none of this one; None without
+            any.
         recommended: the metric to use here; reason: why.
     """
 
@@ -306,10 +307,10 @@ def _install(package: str, extra: str) -> str:
 
 
 def _reference(name: str, kind: MetricKind, graph: str | None) -> Reference | None:
-    """Return the reference for the default options, as far as it is known without opening the metric."""
+    """Return the reference for the default options, as far as it is known without opening the metric; that of ``graph`` first."""
     found = references_of(name)
     if kind.graph:
-        found = [one for one in found if graph is not None and f"|graph:{graph}" in one.signature]
+        found.sort(key=lambda one: f"|graph:{graph}" not in one.signature)
     return found[0] if found else None
 
 

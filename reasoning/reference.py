@@ -5,9 +5,11 @@ responses of a corpus of dialogues (``true``), and on responses drawn from other
 histories (``random``), both as 201 quantiles. A score's percentile is the share of true responses with its value or a lower
 one, in per cent and in steps of 0.5.
 
-A reference belongs to one signature: metric, version, options, pipeline, models and graph. Scores with another signature have
-no percentile, since their distribution differs. References ship with tacit in ``reasoning/references``; those that ``tacit
-train reference`` makes for other graphs or options are in the user's cache folder, or in ``TACIT_CACHE``, and take precedence.
+A reference belongs to one signature: metric, version, options, pipeline, models and graph. Scores with other options, models or
+versions have no percentile, since their distribution differs. Scores over another graph have one against the reference of the
+graph that there is, and their signature names that graph, so that every user has a scale, though a rough one. References ship
+with tacit in ``reasoning/references``; those that ``tacit train reference`` makes for other graphs or options are in the user's
+cache folder, or in ``TACIT_CACHE``, and take precedence.
 """
 
 from __future__ import annotations
@@ -17,20 +19,27 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import isnan
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ..graph.atomic import write_file
 from ..graph.cache import cache_folder
 from ..graph.errors import ModelError
 from ..graph.schema import shape
 
+if TYPE_CHECKING:
+    from .base import Signature
+
 QUANTILES = 201
 SHIPPED = Path(__file__).parent / "references"
 
+GRAPH = "graph"
+"""The part of a signature with the digest of the graph."""
+
+_OTHER_GRAPH = " with the graph "
 _FORMAT = 1
 _STEP = 100 / (QUANTILES - 1)
 
@@ -62,6 +71,13 @@ class Reference:
         """8 hex digits of the SHA-256 of the signature and the quantiles."""
         decisive = json.dumps([self.signature, self.true, self.random])
         return hashlib.sha256(decisive.encode()).hexdigest()[:8]
+
+    @cached_property
+    def own_signature(self) -> Signature:
+        """The signature, parsed."""
+        from .base import Signature
+
+        return Signature.from_text(self.signature)
 
     @property
     def label(self) -> str:
@@ -127,17 +143,36 @@ def own_folder() -> Path:
     return cache_folder("references")
 
 
-def find_reference(metric: str, signature: str) -> Reference | None:
-    """Return the reference for scores of ``metric`` under ``signature``, the user's own first; None when there is none.
+def find_reference(signature: Signature) -> tuple[Reference, str] | None:
+    """Return the reference for scores under ``signature``, and its name in their signature; None when there is none.
+
+    A reference for this graph comes before one made with another graph, and among these the user's own before one that ships.
 
     Raises:
         ModelError: a reference file is damaged.
     """
-    for folder in (own_folder(), SHIPPED):
-        found = _read_all(folder, metric, _stamp(folder, metric)).get(signature)
-        if found is not None:
-            return found
+    folders = (own_folder(), SHIPPED)
+    known = [_read_all(folder, signature.metric, _stamp(folder, signature.metric)) for folder in folders]
+    text, graph = str(signature), dict(signature.parts).get(GRAPH)
+    for references in known:
+        if text in references:
+            return references[text], references[text].label
+    for references in known if graph is not None else ():
+        for one in references.values():
+            made = dict(one.own_signature.parts).get(GRAPH)
+            if made is not None and one.own_signature == replace(signature, parts=with_graph(signature, made)):
+                return one, f"{one.label}{_OTHER_GRAPH}{made}"
     return None
+
+
+def with_graph(signature: Signature, digest: str) -> tuple[tuple[str, str], ...]:
+    """Return the parts of a signature with another graph's digest."""
+    return tuple((name, digest if name == GRAPH else value) for name, value in signature.parts)
+
+
+def other_graph(signature: Signature) -> str:
+    """Return the digest of the graph that the reference in a signature was made with; empty when it is the scores' own graph."""
+    return dict(signature.parts).get("reference", "").partition(_OTHER_GRAPH)[2]
 
 
 def references_of(metric: str, folders: Sequence[Path] | None = None) -> list[Reference]:

@@ -98,11 +98,12 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
         details.append(("recommended", row.reason))
     if row.percentiles is not None:
         one = row.percentiles
+        graph = dict(one.own_signature.parts).get("graph")
         details.append(
             (
                 "percentiles",
-                f"{one.label}; the median random response is at {one.random_median:g}, a true one is above a random one in "
-                f"{one.above:.0%} of pairs",
+                f"{one.label}{f', made with the graph {graph}' if graph else ''}; the median random response is at "
+                f"{one.random_median:g}, a true one is above a random one in {one.above:.0%} of pairs",
             )
         )
     if row.learnt_from:

@@ -289,8 +289,9 @@ def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, clus
 
 def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
     """Print the summary to stderr; ``not_run``: default metrics that are not ready."""
+    from ...reasoning.base import Signature
     from ...reasoning.metrics.baselines.references import NO_REFERENCE
-    from ...reasoning.reference import references_of
+    from ...reasoning.reference import other_graph, references_of
     from ..terminal.faults import note_faults
     from ..terminal.screen import note, show, table
     from ..terminal.text import count, duration, plural
@@ -330,7 +331,9 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
             note(f"{name} could not judge {plural(tally.not_judged(name), 'item')}: {said}")
     for name, signature in done.signatures.items():
         if tally.judged.get(name) and tally.mean_percentile(name) is None and references_of(name):
-            note(f"{name} has no percentiles: no reference is for this graph and options; tacit train reference makes one")
+            note(f"{name} has no percentiles: no reference is for these options; tacit train reference makes one")
+        if other_graph(Signature.from_text(signature)):
+            note(f"percentiles of {name} are against a reference made with another graph; tacit train reference makes one")
         note(f"signature {signature}")
     if not_run:
         note(f"not run: {not_run}")

@@ -13,6 +13,7 @@ from ...graph.model import Assertion
 from ...graph.names import text_of
 from ...graph.schema import Json, shape
 from ..base import Piece, Score
+from ..reference import other_graph
 
 _NOTEBOOK_WIDTH = 800
 
@@ -168,6 +169,8 @@ def explain_value(score: Score) -> str:
     value = "none" if isnan(score.value) else f"{score.value:.3f}"
     if score.percentile is not None:
         value += f", percentile {score.percentile:g}"
+        if other_graph(score.signature):
+            value += " (against a reference made with another graph)"
     return f"{score.signature.metric} {value}" + (f": {score.evidence.note}" if score.evidence.note else "")
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning import Explanation, ItemScores, Score, load_metric, score_items
-from tacit.reasoning.base import Signature
+from tacit.reasoning.base import Evidence, Signature
+from tacit.reasoning.explanation import explain
 from tacit.reasoning.metrics.baselines.references import Length
 from tacit.reasoning.reference import (
     QUANTILES,
     Reference,
     find_reference,
+    other_graph,
     own_folder,
     quantiles_of,
     references_of,
@@ -95,6 +97,21 @@ def test_what_decides_a_score_must_be_that_of_the_reference(own: Path, other: st
     assert "reference" not in str(score.signature)
 
 
+def test_without_a_reference_of_its_graph_a_metric_takes_that_of_another_graph_and_names_it(own: Path) -> None:
+    ours, theirs = (f"grounding|graph:{digest}|hops:2|v:3" for digest in ("0123", "4567"))
+    write_reference(own, "grounding", other := reference([1, 2], [1], theirs))
+    found = find_reference(Signature.from_text(ours))
+    assert found == (other, f"{other.label} with the graph 4567")
+    for changed in (ours.replace("hops:2", "hops:3"), ours.replace("v:3", "v:4")):
+        assert find_reference(Signature.from_text(changed)) is None, "only the graph may differ"
+    signature = Signature.from_text(ours.replace("|v:3", f"|reference:{found[1]}|v:3"))
+    assert other_graph(signature) == "4567"
+    shown = explain(Score(1.0, Evidence(), signature, other.percentile(1.0)))
+    assert shown.startswith("grounding 1.000, percentile 50 (against a reference made with another graph)\n")
+    write_reference(own, "grounding", exact := reference([1, 2], [1], ours))
+    assert find_reference(Signature.from_text(ours)) == (exact, exact.label)
+
+
 def test_a_response_that_cannot_be_judged_has_no_percentile(own: Path) -> None:
     write_reference(own, "rouge_l", reference([0, 1], [0], str(load_metric("rouge_l").signature)))
     score = load_metric("rouge_l").score(["hi"], "a")
@@ -121,11 +138,11 @@ def test_rows_and_explanations_carry_percentiles_there_and_back(own: Path) -> No
 def test_a_reference_is_kept_and_replaced_as_a_whole(own: Path) -> None:
     first, second = reference([1, 2], [1]), reference([5, 6], [1])
     path = write_reference(own, "length", first)
-    assert find_reference("length", LENGTH) == first
+    assert find_reference(Signature.from_text(LENGTH)) == (first, first.label)
     assert write_reference(own, "length", second) == path
-    assert find_reference("length", LENGTH) == second
+    assert find_reference(Signature.from_text(LENGTH)) == (second, second.label)
     assert references_of("length")[0] == second
-    assert find_reference("length", LENGTH.replace("v:1", "v:9")) is None
+    assert find_reference(Signature.from_text(LENGTH.replace("v:1", "v:9"))) is None
     assert [one.name for one in own.iterdir()] == [path.name]
 
 
