@@ -76,7 +76,8 @@ METRIC_REGISTRY = Registry(
         ),
         "judgement": MetricKind(
             home="metrics.judgement:make", range="0 to 1", **_OF_JUDGE,
-            summary="Whether the response is natural, sensible and fitting, as a language model's hidden states tell it.",
+            summary="Whether the response is natural, sensible and fitting, predicted by a linear probe of a language model's "
+            "hidden states.",
             chosen_on=(*_COHERENCE_SETS, "dailydialog-gupta", "persona-zhao"), learnt_from=_TOPICAL,
         ),
         "overall": MetricKind(
@@ -91,7 +92,7 @@ METRIC_REGISTRY = Registry(
         ),
         "association": MetricKind(
             home="metrics.coherence.learned:make_association", range="0 and more, in nats",
-            summary="How strongly the words of the last turn call for the words of the response.",
+            summary="How strongly the words of the last turn predict the words of the response.",
             chosen_on=_COHERENCE_SETS, learnt_from=_COHERENCE_CORPORA,
         ),
         "selection": MetricKind(
@@ -117,12 +118,12 @@ METRIC_REGISTRY = Registry(
         "bleu": MetricKind(
             home="metrics.baselines.references:make_bleu", range="0 to 100", reference=True,
             extra="baselines", packages=("sacrebleu",),
-            summary="Which share of the response's runs of one to four words stands in a reference (BLEU).",
+            summary="Share of the response's 1- to 4-grams that occur in a reference (BLEU).",
         ),
         "chrf": MetricKind(
             home="metrics.baselines.references:make_chrf", range="0 to 100", reference=True,
             extra="baselines", packages=("sacrebleu",),
-            summary="How many runs of characters the response shares with a reference (chrF).",
+            summary="F-score of the character n-grams that the response shares with a reference (chrF).",
         ),
         "rouge_l": MetricKind(
             home="metrics.baselines.references:make_rouge", range="0 to 1", reference=True,
@@ -150,7 +151,7 @@ METRIC_REGISTRY = Registry(
         "fed": MetricKind(
             home="metrics.baselines.fed:make", range="any number, difference of log-likelihoods",
             **_NEURAL,
-            summary="How likely a language model takes good follow-ups to be, such as praise, beside bad ones (FED).",
+            summary="Log-likelihood of positive follow-ups minus that of negative ones, by a language model (FED).",
             model="microsoft/DialoGPT-large", get_model="hf download microsoft/DialoGPT-large",
             ranges={"max_length": (2, None)},
         ),

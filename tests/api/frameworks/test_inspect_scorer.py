@@ -69,7 +69,7 @@ def test_each_sample_has_value_explanation_and_metadata(log: Any, graph: str) ->
     assert first.answer == RESPONSE
     assert EDGE in first.explanation
     assert first.metadata == {
-        "metric": "grounding", "percentile": None, "signature": own.signature, "label": "pass",
+        "metric": "grounding", "percentile": own.percentile, "signature": own.signature, "label": "pass",
         "others": [{"metric": "length", "value": 6.0, "percentile": None, "signature": length.signature}],
     }  # fmt: skip
 

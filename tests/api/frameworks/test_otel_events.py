@@ -62,6 +62,7 @@ def test_each_metric_gives_an_event_within_the_span(graph: str, log: Log) -> Non
         "gen_ai.evaluation.score.label": "pass",
         "gen_ai.evaluation.explanation": results[0].explanation,
         "gen_ai.response.id": "r-1",
+        "tacit.score.percentile": results[0].percentile,
         "tacit.score.signature": results[0].signature,
     }
     assert EDGE in record.attributes["gen_ai.evaluation.explanation"]
