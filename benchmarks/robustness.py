@@ -4,7 +4,8 @@
         [--seed N] [-O METRIC.NAME=VALUE]...
 
 DIALOGUES are files that ``tacit score`` reads; one reply is drawn from each of N dialogues, with the four turns before it. Each
-rule below changes the replies that it applies to. The table has the share of pairs in which the real reply scores higher (ties
+rule below changes the replies that it applies to; since few replies have a name of their history, those of "swapped names" are
+sought in all dialogues, at most N of them. The table has the share of pairs in which the real reply scores higher (ties
 count half, .500 is chance), with a 95% interval; pairs are of different dialogues, so they are resampled one by one. A pair in
 which a metric cannot judge one of the two is left out for this metric. A metric of which lower is better is reversed.
 
@@ -45,6 +46,7 @@ from tacit.reasoning.text.perturbing import negated, turned
 Pair = tuple[tuple[str, ...], str]
 
 TURNS = 4
+_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 DULL = ("I don't know.", "Okay.", "That is nice.", "I see.", "Oh, really?", "Me too.")
 
 
@@ -91,11 +93,11 @@ def shuffled_words(one: Drawn, _: Any, random: np.random.Generator) -> str | Non
 
 def swapped_names(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
     """Return the response with the names that the history has too replaced by names of another dialogue; None without any."""
-    names = [name for name in names_in(nlp, one.response) if any(name in turn for turn in one.history)]
+    names = shared_names(one.response, one.history, nlp)
     if not names or not one.names:
         return None
     found = one.response
-    for place, name in enumerate(dict.fromkeys(names)):
+    for place, name in enumerate(names):
         found = re.sub(rf"\b{re.escape(name)}\b", one.names[place % len(one.names)], found)
     return found
 
@@ -115,6 +117,11 @@ RULES: dict[str, Rule] = {
     "shuffled words": shuffled_words, "swapped names": swapped_names, "question for a question": question_for_a_question,
     "random": random_reply,
 }  # fmt: skip
+
+
+def shared_names(response: str, history: Sequence[str], nlp: Any) -> list[str]:
+    """Return the distinct names of a response that its history has too."""
+    return list(dict.fromkeys(name for name in names_in(nlp, response) if any(name in turn.split() for turn in history)))
 
 
 def names_in(nlp: Any, text: str) -> list[str]:
@@ -151,16 +158,37 @@ def draw(dialogues: Sequence[tuple[str, ...]], number: int, seed: int, nlp: Any)
         )  # fmt: skip
 
 
+def draw_named(dialogues: Sequence[tuple[str, ...]], number: int, seed: int, nlp: Any) -> Iterator[Drawn]:
+    """Yield the first reply with a name of its history of each dialogue, in random order, at most ``number``.
+
+    The names that replace it are those of the dialogue before that has one.
+    """
+    random = np.random.default_rng(seed)
+    before: tuple[str, ...] = ()
+    found = 0
+    for turns in (dialogues[place] for place in random.permutation(len(dialogues)).tolist()):
+        for place in range(1, len(turns)):
+            history = turns[max(place - TURNS, 0) : place]
+            if _CAPITAL.search(turns[place]) and (names := shared_names(turns[place], history, nlp)):
+                if other := tuple(name for name in before if name not in names):
+                    yield Drawn(history, turns[place], "", "", other)
+                    found += 1
+                before = tuple(names)
+                break
+        if found == number:
+            break
+
+
 def pairs_of(
-    drawn: Sequence[Drawn], nlp: Any, seed: int, rules: Sequence[str] = tuple(RULES)
+    drawn: Sequence[Drawn], named: Sequence[Drawn], nlp: Any, seed: int, rules: Sequence[str] = tuple(RULES)
 ) -> dict[str, list[tuple[Pair, Pair]]]:
-    """Return for each of ``rules`` the real replies that it changes, and the changed ones."""
+    """Return for each of ``rules`` the real replies that it changes, and the changed ones; names are swapped in ``named``."""
     found: dict[str, list[tuple[Pair, Pair]]] = {}
     for number, (name, rule) in enumerate(RULES.items()):
         if name not in rules:
             continue
         random = np.random.default_rng([seed, number])
-        for one in drawn:
+        for one in named if name == "swapped names" else drawn:
             changed = rule(one, nlp, random)
             if changed is not None and changed.split() and changed.split() != one.response.split():
                 found.setdefault(name, []).append(((one.history, one.response), (one.history, changed)))
@@ -195,10 +223,13 @@ def main() -> None:
     dialogues = dialogues_of(arguments.dialogues)
     if not dialogues:
         parser.error(f"{', '.join(arguments.dialogues)}: no dialogue of three turns or more")
+    rules = arguments.rules.split(",")
     drawn = list(draw(dialogues, arguments.responses, arguments.seed, nlp))
-    pairs = pairs_of(drawn, nlp, arguments.seed, arguments.rules.split(","))
+    wanted = arguments.responses if "swapped names" in rules else 0
+    named = list(draw_named(dialogues, wanted, arguments.seed, nlp)) if wanted else []
+    pairs = pairs_of(drawn, named, nlp, arguments.seed, rules)
     if not pairs:
-        parser.error(f"no reply is changed by the rules {arguments.rules}; choose from {', '.join(RULES)}")
+        parser.error(f"no reply is changed by the rules {', '.join(rules)}; choose from {', '.join(RULES)}")
     texts = list(dict.fromkeys(one for rows in pairs.values() for pair in rows for one in pair))
     named = [name for name in arguments.metrics.split(",") if name]
     ready = [one.name for one in describe_metrics() if "references" not in one.needs and (one.ready or one.missing == "a graph")]
