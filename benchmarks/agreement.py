@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from tacit.api.cli.options import Engine, metric_options, open_reasoner
 from tacit.api.opening import Address
 from tacit.api.terminal.progress import Meter
+from tacit.graph.atomic import write_file
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
@@ -49,7 +50,6 @@ from tacit.reasoning.evaluation.correlation import (
     with_intervals,
 )
 from tacit.reasoning.evaluation.resampling import correlations
-from tacit.reasoning.models.modelfile import write_file
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.training.reference import without_reference

@@ -121,7 +121,8 @@ RULES: dict[str, Rule] = {
 
 def shared_names(response: str, history: Sequence[str], nlp: Any) -> list[str]:
     """Return the distinct names of a response that its history has too."""
-    return list(dict.fromkeys(name for name in names_in(nlp, response) if any(name in turn.split() for turn in history)))
+    before = {word for turn in history for word in re.findall(r"\w+", turn)}
+    return list(dict.fromkeys(name for name in names_in(nlp, response) if name in before))
 
 
 def names_in(nlp: Any, text: str) -> list[str]:
