@@ -170,7 +170,7 @@ def explain_value(score: Score) -> str:
     if score.percentile is not None:
         value += f", percentile {score.percentile:g}"
         if other_graph(score.signature):
-            value += " (against a reference made with another graph)"
+            value += " (reference made with another graph)"
     return f"{score.signature.metric} {value}" + (f": {score.evidence.note}" if score.evidence.note else "")
 
 

@@ -107,7 +107,7 @@ def test_without_a_reference_of_its_graph_a_metric_takes_that_of_another_graph_a
     signature = Signature.from_text(ours.replace("|v:3", f"|reference:{found[1]}|v:3"))
     assert other_graph(signature) == "4567"
     shown = explain(Score(1.0, Evidence(), signature, other.percentile(1.0)))
-    assert shown.startswith("grounding 1.000, percentile 50 (against a reference made with another graph)\n")
+    assert shown.startswith("grounding 1.000, percentile 50 (reference made with another graph)\n")
     write_reference(own, "grounding", exact := reference([1, 2], [1], ours))
     assert find_reference(Signature.from_text(ours)) == (exact, exact.label)
 
