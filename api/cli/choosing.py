@@ -1,12 +1,21 @@
-"""The command ``choose``: judges the choices of CICERO's instances."""
+"""The command ``choose``: judges the choices of CICERO's instances.
+
+Rows for a file are kept in OUTPUT.partial, each written when it is judged, and become OUTPUT when all are.
+"""
 
 from __future__ import annotations
 
+import json as as_json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...graph.atomic import disk_full_errors
 from ...graph.errors import InputError
 from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
@@ -16,6 +25,7 @@ from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
+    from ...graph.questions import Instance
     from ...reasoning.inference import Chosen
 
 
@@ -31,21 +41,24 @@ class JudgeName(Enum):
     TRAINED = "trained"
 
 
+Judge = Annotated[
+    list[JudgeName] | None,
+    typer.Option(
+        "--judge",
+        metavar="NAME",
+        show_default="answers, graph, and yes-no after tacit fetch judge",
+        help="answers, graph, similarity, likelihood, yes-no, probe or trained; repeatable. An --encoder, --model or --probe "
+        "adds its judge.",
+    ),
+]
+
+
 def choose(
     file: Annotated[
         str, typer.Argument(metavar="FILE", show_default=False, help="CICERO's JSON lines or list, plain or gzip; - reads stdin.")
     ],
     graph: GraphOption = None,
-    judge: Annotated[
-        list[JudgeName] | None,
-        typer.Option(
-            "--judge",
-            metavar="NAME",
-            show_default="answers, graph, and yes-no after tacit fetch judge",
-            help="answers, graph, similarity, likelihood, yes-no, probe or trained; repeatable. An --encoder, --model or --probe "
-            "adds its judge.",
-        ),
-    ] = None,
+    judge: Judge = None,
     answers: Annotated[
         int | None,
         typer.Option("--answers", metavar="N", min=1, show_default="half of the choices", help="How many choices are right."),
@@ -69,7 +82,14 @@ def choose(
             "--probe", metavar="FOLDER", show_default="none", help="A probe of the --model, by tacit train choice-probe."
         ),
     ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            "--head", metavar="FOLDER", show_default="the one that ships", help="Weights of judges, by tacit train choice-head."
+        ),
+    ] = None,
     output: Output = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same output.")] = False,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
     strict: Strict = False,
@@ -79,11 +99,14 @@ def choose(
     """Choose among answers to questions about a turn: a score for each choice, the share of each judge, the edges of the graph.
 
     FILE has CICERO's instances: Dialogue, Target, Question, Choices. The output has a row an instance with "scores", one number a
-    choice, "chosen", and for each choice its shares and edges, or "no edge". Right answers in FILE are not looked at.
+    choice, "chosen", and for each choice its shares and edges, or "no edge". Right answers in FILE are not looked at. An
+    interrupted run into a file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
     readable(file)
     if output is not None:
         check_output(output, file)
+    if resume and (output is None or (output.exists() and not output.is_file())):
+        raise InputError("--resume continues a run into a file; name it with --output")
     names = None if judge is None else [one.value for one in judge]
     if graph is None and (names is None or "graph" in names):
         raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name others: --judge answers")
@@ -91,38 +114,95 @@ def choose(
 
     from ...loaders import read_cicero
     from ...reasoning.inference import load_chooser
+    from ...reasoning.inference.choice_figures import taken
+    from ...reasoning.metrics.judgement import MODEL_FILE, has_default
     from ..terminal.faults import Faults, report_faults, sound
+    from ..terminal.screen import note
 
-    if model is None and (names is None or {"yes-no", "probe"} & set(names)):
-        model = _fetched(tell=names is None and probe is None and not quiet)
+    if model is None and (names is None or {"yes-no", "probe"} & set(names)) and has_default():
+        model = "default"
+        if names is None and probe is None and not quiet:
+            note(f"yes-no by {MODEL_FILE} is among the judges and takes some seconds an instance; --judge names others")
     faults = Faults()
     address = address_of(graph)
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
-    count = 0
     tell_settings(quiet)
+    rows: Iterable[Instance] = sound(read_cicero(file, strict=strict), file, faults)
+    total = None
+    if file != "-":
+        rows = list(rows)
+        total = len(rows)
+    count = 0
     with opened as source:
         found: KnowledgeGraph | None = source
-        chooser = load_chooser(found, names, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
-        meter = Meter("choosing", None, unit="instances", noun="instances", quiet=quiet or output is None)
-        with lines_to(output, apart_from=file) as write, meter:
-            for row in chooser.stream(sound(read_cicero(file, strict=strict), file, faults), answers):
+        chooser = load_chooser(found, names, head=head, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
+        meter = Meter("choosing", total, unit="instances", noun="instances", quiet=quiet or output is None)
+        with _rows_to(output, file, resume, str(chooser.signature)) as (done, write), meter:
+            remaining = iter(rows)
+            if [(one.id, one.target, taken(len(one.choices), answers)) for one in islice(remaining, len(done))] != done:
+                raise InputError(f"{_partial(output)} has rows of other instances or --answers; delete it to start over")
+            count = len(done)
+            for row in chooser.stream(remaining, answers):
                 count += 1
-                meter.add(1)
+                if total is None:
+                    meter.add(1)
+                else:
+                    meter.reach(count, total)
                 write(_json(row) if json or output is not None else _text(row))
     report_faults(file, faults, count, "an instance of CICERO")
 
 
-def _fetched(*, tell: bool) -> str | None:
-    """Return the language model that ``tacit fetch judge`` got, None without it; ``tell``: say that it is used."""
-    from ...reasoning.metrics.judgement import MODEL_FILE, has_default, models_folder
-    from ..terminal.screen import note
+def _partial(output: Path | None) -> Path:
+    """Return where the rows of an unfinished run are; ``output`` is not None."""
+    assert output is not None
+    return output.with_name(f"{output.name}.partial")
 
-    if not has_default():
-        return None
-    if tell:
-        note(f"yes-no by {MODEL_FILE} is among the judges and takes some seconds an instance; --judge names others")
-    return str(models_folder() / MODEL_FILE)
+
+@contextmanager
+def _rows_to(
+    output: Path | None, file: str, resume: bool, signature: str
+) -> Iterator[tuple[list[tuple[str, str, int]], Callable[[str], object]]]:
+    """Yield what was judged before, ID, target and number of chosen choices of each row, and a function that writes a row.
+
+    Raises:
+        InputError: there are rows of an unfinished run without ``resume``, or rows with another signature with it.
+    """
+    if output is None or (output.exists() and not output.is_file()):
+        with lines_to(output, apart_from=file) as write:
+            yield [], write
+        return
+    partial = _partial(output)
+    if partial.exists() and not resume:
+        raise InputError(f"{partial} has the rows of an unfinished run; continue it with --resume, or delete it")
+    done: list[tuple[str, str, int]] = []
+    size = 0
+    try:
+        with disk_full_errors(partial), partial.open("a+b") as stream:
+            stream.seek(0)
+            for line in stream:
+                if not line.endswith(b"\n"):  # the run was killed while it wrote this row
+                    break
+                row = as_json.loads(line)
+                if row["signature"] != signature:
+                    raise InputError(f"{partial} has rows with the signature {row['signature']}; delete it to start over")
+                done.append((row["id"], row["target"], len(row["chosen"])))
+                size += len(line)
+            stream.truncate(size)
+
+            def write(text: str) -> None:
+                stream.write(text.encode())
+                stream.flush()
+
+            yield done, write
+    except BaseException:
+        if not partial.stat().st_size:
+            partial.unlink()
+        raise
+    with lines_to(output, apart_from=file) as final, partial.open(encoding="utf-8", newline="") as rows:
+        for text in rows:
+            final(text)
+    partial.unlink()
 
 
 def _json(row: Chosen) -> str:

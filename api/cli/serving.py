@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +64,15 @@ Limits = Annotated[
 LogText = Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")]
 
 
+class ServedJudge(Enum):
+    """Judges that a service can open without being given a model."""
+
+    ANSWERS = "answers"
+    GRAPH = "graph"
+    SIMILARITY = "similarity"
+    YES_NO = "yes-no"
+
+
 def serve(
     graph: GraphOrDefault,
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
@@ -77,6 +87,15 @@ def serve(
     conceptnet_api: Annotated[
         bool, typer.Option("--conceptnet-api", help="Also answer the URLs of the public ConceptNet API, such as /c/en/dog.")
     ] = False,
+    judge: Annotated[
+        list[ServedJudge] | None,
+        typer.Option(
+            "--judge",
+            metavar="NAME",
+            show_default="answers, graph",
+            help="Judges of /v1/choose: answers, graph, similarity, or yes-no by the model of tacit fetch judge; repeatable.",
+        ),
+    ] = None,
     log_text: LogText = False,
     engine: EngineOption = Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
@@ -85,6 +104,11 @@ def serve(
     check_access(host, keys, no_auth)
     names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
+    judges = None if judge is None else list(dict.fromkeys(one.value for one in judge))
+    if judges is not None and "yes-no" in judges:
+        from ...reasoning.metrics.judgement import fetched_model
+
+        fetched_model()  # a missing model is told now, not at the first request
     with _needs_extra("serve"):
         from ..server.app import create_app
         from ..server.listening import bind
@@ -93,7 +117,7 @@ def serve(
 
     plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
     with bind(host, port) as bound, open_engine(address_at(graph), engine, quiet=quiet) as opened:
-        app = plan.application(create_app, opened, logging=not quiet, conceptnet_api=conceptnet_api)
+        app = plan.application(create_app, opened, logging=not quiet, conceptnet_api=conceptnet_api, judges=judges)
         if plan.tell(default, quiet):
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
         listen(app, bound, plan.settings, quiet=quiet)
@@ -153,7 +177,13 @@ class Plan:
         return cls(names, options, settings, None if keys is None else Keys(keys), [*(host_name or ()), *own])
 
     def application(
-        self, create_app: Callable[..., FastAPI], opened: KnowledgeGraph, *, logging: bool, conceptnet_api: bool = False
+        self,
+        create_app: Callable[..., FastAPI],
+        opened: KnowledgeGraph,
+        *,
+        logging: bool,
+        conceptnet_api: bool = False,
+        judges: Sequence[str] | None = None,
     ) -> FastAPI:
         """Return the service over an open graph, made by ``create_app`` of the server, ready for its first request."""
         from ...reasoning import Reasoner
@@ -166,6 +196,7 @@ class Plan:
             host_names=self.host_names,
             logging=logging,
             conceptnet_api=conceptnet_api,
+            judges=judges,
         )
         warm(opened)
         return app

@@ -47,6 +47,7 @@ def create_app(
     host_names: Sequence[str] = (),
     logging: bool = False,
     conceptnet_api: bool = False,
+    judges: Sequence[str] | None = None,
 ) -> FastAPI:
     """Return the service as an ASGI application.
 
@@ -61,6 +62,8 @@ def create_app(
             request arrives, localhost, 127.0.0.1 and [::1] are always accepted.
         logging: log every request as a line of JSON on stderr, not only those with status 500 and above.
         conceptnet_api: answer the URLs of the public ConceptNet API too.
+        judges: of ``/v1/choose``, among ``answers``, ``graph``, ``similarity`` by the default encoder, and ``yes-no`` by the
+            model of ``tacit fetch judge``; by default ``answers``, and ``graph`` where there is one.
 
     Raises:
         InputError: a host name is not one; or ``conceptnet_api`` is given and the graph has no index, or damaged vectors.
@@ -76,8 +79,9 @@ def create_app(
         title="tacit", version=version("tacit-kg"), description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
     )
     app.state.service = service
-    for routes in (scoring_routes, exploring_routes, querying_routes, inferring_routes, reporting_routes):
-        app.include_router(routes(service), dependencies=[Depends(refuse_unknown_parameters)])
+    routers = [routes(service) for routes in (scoring_routes, exploring_routes, querying_routes, reporting_routes)]
+    for router in (*routers, inferring_routes(service, judges)):
+        app.include_router(router, dependencies=[Depends(refuse_unknown_parameters)])
     if conceptnet_api:
         app.include_router(conceptnet_routes(service))
     mount_page(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 class _Opened:
     """The inference over the service's graph, opened at the first request, since its table of events takes time to build."""
 
-    def __init__(self, graph: KnowledgeGraph | None) -> None:
+    def __init__(self, graph: KnowledgeGraph | None, judges: Sequence[str] | None) -> None:
         self._graph = graph
+        self._judges = judges if judges is not None or graph is not None else ["answers"]
         self._lock = threading.Lock()
         self._inference: Inference | None = None
         self._chooser: Chooser | None = None
@@ -40,19 +42,26 @@ class _Opened:
             return self._inference
 
     def chooser(self) -> Chooser:
-        """Return the chooser over the service's graph, by the choices alone where it has none."""
+        """Return the chooser over the service's graph, by the choices alone where it has none and no judges are named."""
         from ...reasoning.inference import load_chooser
 
         with self._lock:
             if self._chooser is None:
-                self._chooser = load_chooser(self._graph, None if self._graph is not None else ["answers"])
+                names = set(self._judges or ())
+                encoder = "default" if "similarity" in names else None
+                model = "default" if "yes-no" in names else None
+                self._chooser = load_chooser(self._graph, self._judges, encoder=encoder, model=model)
             return self._chooser
 
 
-def inferring_routes(service: Service) -> APIRouter:
-    """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about a turn, and ``POST /v1/choose``."""
+def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> APIRouter:
+    """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about a turn, and ``POST /v1/choose``.
+
+    Args:
+        judges: of ``/v1/choose``, as for :func:`.app.create_app`.
+    """
     router = APIRouter(tags=["inferences"])
-    opened = _Opened(service.graph)
+    opened = _Opened(service.graph, judges)
     longest = service.settings.item_characters
 
     @router.post(

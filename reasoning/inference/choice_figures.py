@@ -1,4 +1,4 @@
-"""How well scores choose: exact match, F1 and pair AUC by question, with intervals clustered by dialogue; paired differences.
+"""How well scores choose: exact match, F1 and pair AUC, with intervals clustered by dialogue; paired differences.
 
 The measures of the papers: the *exact match* is the share of instances whose chosen choices are exactly the right ones, *F1* the
 mean over instances, the *pair AUC* how often a right choice has a higher score than a wrong one of the same instance (ties count
@@ -7,16 +7,15 @@ one half). Instances of a dialogue are not independent, so dialogues are resampl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import comb
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
-from ...graph.questions import Instance, Question
+from ...graph.questions import Instance
 
 Floats = NDArray[np.float64]
 
@@ -39,9 +38,13 @@ def chosen(scores: Sequence[float], number: int | None = None) -> tuple[int, ...
     Args:
         number: how many; by default half of the choices, rounded up, which is their usual number in CICERO v2.
     """
-    most = (len(scores) + 1) // 2 if number is None else number
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
-    return tuple(sorted(order[:most]))
+    return tuple(sorted(order[: taken(len(scores), number)]))
+
+
+def taken(choices: int, number: int | None = None) -> int:
+    """Return how many of some choices :func:`chosen` takes."""
+    return (choices + 1) // 2 if number is None else min(number, choices)
 
 
 def figures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) -> Floats:
@@ -91,17 +94,6 @@ def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_00
         means[place] = sums[drawn].sum() / sizes[drawn].sum()
     low, high = np.quantile(means, (0.025, 0.975)).tolist()
     return Interval(float(values.mean()), low, high)
-
-
-def by_question(instances: Sequence[Instance], values: Floats) -> Mapping[Question, float]:
-    """Return the mean of one number an instance for each question that is asked."""
-    asked = [one.question for one in instances]
-    found = {
-        question: float(values[[place for place, other in enumerate(asked) if other is question]].mean())
-        for question in Question
-        if question in asked
-    }
-    return MappingProxyType(found)
 
 
 def folds(dialogues: Sequence[str], number: int = 10, seed: int = 0) -> list[NDArray[np.int64]]:

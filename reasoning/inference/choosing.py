@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from os import PathLike
+from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
@@ -18,22 +18,23 @@ from ...graph.open import GraphLike
 from ...graph.questions import Instance, Question
 from ...graph.schema import Json, shape
 from ..base import Signature
+from .answer_only import AnswerOnly
 from .choice_figures import chosen
-from .head import Head, fixed_head
-from .judges import AnswerOnly, Evidence, GraphJudge, Judge, Similarity
+from .head import Head, Heads, open_heads, shipped_heads
+from .judges import Evidence, GraphJudge, Judge, Similarity
 from .trained import TrainedModel, is_trained, open_trained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VERSION = 1
+VERSION = 2
 NO_EDGE = "no edge"
-_BATCH = 64
+_BATCH = 8
 _CACHE_SIZE = 20_000
 
 JUDGES: Mapping[str, str] = MappingProxyType(
     {
-        "answers": "the choices alone: length, negation, words in common",
+        "answers": "the choices alone: length, negation, words in common, typical words",
         "graph": "edges for and against a choice",
         "similarity": "cosines of a sentence encoder",
         "likelihood": "a language model: likelihood of a choice",
@@ -91,7 +92,7 @@ class Chooser:
     """Scores choices by some judges and a head; :func:`load_chooser` opens it."""
 
     def __init__(self, judges: Mapping[str, Judge], head: Head | None = None, *, graph: str = "") -> None:
-        """Combine ``judges``, by name, with ``head``, by default the one that ships.
+        """Combine ``judges``, by name, with ``head``, by default the one that ships for them.
 
         Args:
             graph: digest of the graph, for the signature.
@@ -103,7 +104,7 @@ class Chooser:
             raise InputError(f"there is no judge; name one of {', '.join(JUDGES)}")
         self.judges = dict(judges)
         features = features_of(judges)
-        self.head = head or fixed_head(features)
+        self.head = head or shipped_heads().head(features)
         if self.head.features != features:
             raise InputError(
                 f"the head {self.head.name} has other features ({', '.join(self.head.features)}) than {', '.join(features)}"
@@ -153,7 +154,7 @@ class Chooser:
                 self._judged(text, each, edges, by_graph) for text, each, edges in zip(one.choices, shares, evidence, strict=True)
             ]
             scores = tuple(choice.score for choice in judged)
-            best = chosen(scores, None if number is None else min(number, len(scores)))
+            best = chosen(scores, number)
             rows.append(Chosen(one.id, one.target, one.question, scores, best, tuple(judged), query, signature))
         return rows
 
@@ -177,7 +178,7 @@ def load_chooser(
     graph: GraphLike | None,
     judges: Sequence[str] | None = None,
     *,
-    head: Head | None = None,
+    head: Heads | str | PathLike[str] | None = None,
     encoder: Any = None,
     model: Any = None,
     probe: Any = None,
@@ -190,10 +191,10 @@ def load_chooser(
     Args:
         judges: names out of :data:`JUDGES`; by default ``graph`` and ``probe`` where a ``probe`` is given, else ``answers`` and
             ``graph``, with ``trained`` or ``yes-no`` where a ``model`` is given; ``similarity`` too where an ``encoder`` is.
-        head: a fitted head; by default the one that ships.
+        head: a file or folder of ``tacit train choice-head``, or open heads; by default those that ship.
         encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model
-            (``likelihood``, ``yes-no``, ``probe``), or such a model that is open, or a folder of ``tacit train cicero``
-            (``trained``).
+            (``likelihood``, ``yes-no``, ``probe``), an open one, or ``default`` for that of ``tacit fetch judge``; or a folder of
+            ``tacit train cicero`` (``trained``).
         probe: file or folder of a probe of ``model`` that ``tacit train choice-probe`` wrote, or an open one.
         nearest: number of like events to ask, as for :func:`.answers.load_inference`.
         pipeline: a spaCy pipeline with a parser; device: where models run.
@@ -202,6 +203,10 @@ def load_chooser(
         InputError: a judge is unknown, or lacks its graph or model.
         GraphNotFound: there is no graph. ModelError: a model cannot be opened. MissingExtra: a package is not installed.
     """
+    if isinstance(model, str) and model == "default":
+        from ..metrics.judgement import fetched_model
+
+        model = fetched_model()
     names = list(judges) if judges is not None else _default_judges(encoder, model, probe)
     for name in names:
         if name not in JUDGES:
@@ -219,15 +224,21 @@ def load_chooser(
         raise InputError("a probe is given, and the judge probe is not named; name it too, or leave the probe out")
     if "trained" in names and not is_trained(model):
         raise InputError("the judge trained needs a model of tacit train cicero; name its folder")
+    heads = shipped_heads() if head is None else head if isinstance(head, Heads) else open_heads(fspath(head))
     opened = None
     if "graph" in names and isinstance(graph, (str, PathLike)):
         from ...graph.open import open_graph
 
         graph = opened = open_graph(graph)
     try:
-        made = {name: _judge(name, graph, encoder, model, probe, nearest, pipeline, device) for name in names}
+        made = {
+            name: AnswerOnly(heads.form)
+            if name == "answers"
+            else _judge(name, graph, encoder, model, probe, nearest, pipeline, device)
+            for name in names
+        }
         used = graph if "graph" in names and graph is not None and not isinstance(graph, (str, PathLike)) else None
-        found = Chooser(made, head, graph="" if used is None else used.manifest().digest)
+        found = Chooser(made, heads.head(features_of(made)), graph="" if used is None else used.manifest().digest)
     except BaseException:
         if opened is not None:
             opened.close()
@@ -245,8 +256,6 @@ def _default_judges(encoder: Any, model: Any, probe: Any) -> list[str]:
 
 
 def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest: int, pipeline: Any, device: str | None) -> Judge:
-    if name == "answers":
-        return AnswerOnly()
     if name == "similarity":
         from ..models.encoder import open_encoder
 

@@ -1,4 +1,4 @@
-"""The head that combines judges: a weighted sum of features, with exact shares, fixed or fitted.
+"""The head that combines judges: a weighted sum of features, with exact shares; the file of fitted heads.
 
 A feature counts as far as it differs from the mean over the choices of its instance, so that only the comparison of choices
 matters. The score of a choice is the sum over features of weight times difference, and the share of a judge is its part of this
@@ -8,16 +8,30 @@ sum: for a linear model with the instance's own choices as background these are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.errors import InputError
+from ...graph.errors import InputError, ModelError, reason_of
+from ..models.modelfile import digest_of, read_model
+from .answer_only import FORM, FormModel
 
 Matrix = NDArray[np.float64]
+
+SHIPPED = Path(__file__).parent / "choice_head"
+FILE = "choice-head.json"
+FORMAT = "tacit choice head"
+VERSION = 1
+TRAIN = "tacit train choice-head"
+
+_LARGEST = 2**22
 
 RIDGE = 1.0
 """Penalty of the squared weights, of standardised features."""
@@ -57,22 +71,92 @@ def centred(values: Matrix) -> Matrix:
     return found
 
 
-FIXED: Mapping[str, float] = MappingProxyType(
-    {
-        "answers.length": 1.5, "answers.denials": -1.5, "answers.opposing": -1.5, "answers.shared": -5.0,
-        "similarity.dialogue": 2.5,
-        "graph.answered": 1.5, "graph.hindered": -0.5, "graph.denied": -0.5, "graph.feeling": 0.5,
-        "likelihood.likely": 0.4, "yes-no.yes": 1.0, "probe.odds": 2.0,
-        "trained.score": 1.0, "trained.likely": 1.0, "trained.written": 1.0,
-    }
-)  # fmt: skip
-"""The weights that ship: signs by what a feature means, sizes in round numbers, set by hand with CICERO v2's validation set in
-view. No fitted head ships, since the dialogues behind CICERO are for research, and DailyDialog's for non-commercial use."""
+class Heads:
+    """Fitted heads for some judges and each choice of them, with the model of the judge ``answers``; one small JSON file.
+
+    Attributes:
+        form: the model of the judge ``answers``.
+        weights: by judges, joined by `` + ``, the weights of their features.
+        facts: training data and figures, plain values for JSON.
+        digest: of the file.
+    """
+
+    def __init__(
+        self, form: FormModel, weights: Mapping[str, Mapping[str, float]], facts: Mapping[str, Any], digest: str = ""
+    ) -> None:
+        """Store the parts."""
+        self.form, self.weights, self.facts, self.digest = form, weights, facts, digest
+
+    def head(self, features: Sequence[str]) -> Head:
+        """Return the head for some judges' features, ``judge.feature``.
+
+        The features of a judge that was not fitted are log-odds and have the weight 1; the other weights are those without it.
+        """
+        judges = list(dict.fromkeys(name.partition(".")[0] for name in features))
+        known = [judge for judge in judges if judge in self.weights]
+        found = self.weights.get(joined(known), {})
+        weights = [found.get(name, 0.0) if name.partition(".")[0] in known else 1.0 for name in features]
+        return Head(tuple(features), np.array(weights), self.digest)
+
+    def to_bytes(self) -> bytes:
+        """Return the file; equal heads give equal bytes."""
+        data = {
+            "format": FORMAT, "version": VERSION, "facts": dict(self.facts), "heads": self.weights,
+            "form": self.form.form, "terms": self.form.terms,
+        }  # fmt: skip
+        return (json.dumps(data, indent=0, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def fixed_head(features: Sequence[str]) -> Head:
-    """Return the head with the weights that ship, for some judges' features."""
-    return Head(tuple(features), np.array([FIXED.get(name, 0.0) for name in features]), "fixed-3")
+def joined(judges: Iterable[str]) -> str:
+    """Return the key of some judges in :attr:`Heads.weights`, whatever their order."""
+    return " + ".join(sorted(judges))
+
+
+def heads_from(data: bytes, name: str) -> Heads:
+    """Return the heads in a file's bytes; ``name`` names it in errors.
+
+    Raises:
+        ModelError: the bytes are damaged or not a file of heads.
+    """
+    try:
+        read = json.loads(data)
+        if (read["format"], read["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"its format is {read['format']!r}, version {read['version']!r}")
+        weights = {str(judges): _numbers(each) for judges, each in read["heads"].items()}
+        form, terms = _numbers(read["form"]), _numbers(read["terms"])
+        if set(form) != set(FORM):
+            raise ValueError(f"its weights of form are not those of {', '.join(FORM)}")
+        own = digest_of(json.dumps([form, terms], sort_keys=True).encode())
+        return Heads(FormModel(form, terms, own), weights, dict(read["facts"]), digest_of(data))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(f"{name} is not a file of heads ({reason_of(error)}); give one that {TRAIN} wrote") from error
+
+
+def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
+    """Return a mapping of names to finite numbers.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    found = {str(name): float(value) for name, value in given.items()}
+    if not all(map(isfinite, found.values())):
+        raise ValueError("it contains numbers that are not finite")
+    return found
+
+
+def open_heads(path: Path | str) -> Heads:
+    """Open a file of heads, or the folder that holds one.
+
+    Raises:
+        ModelError: the file is missing, damaged, or not one of heads.
+    """
+    return heads_from(*read_model(Path(path), FILE, "head", TRAIN, _LARGEST))
+
+
+@cache
+def shipped_heads() -> Heads:
+    """Return the heads that ship; their card is beside them in ``choice_head/README.md``."""
+    return open_heads(SHIPPED)
 
 
 def fit(features: Sequence[str], values: Sequence[Matrix], correct: Sequence[Sequence[int]], *, name: str = "fitted") -> Head:

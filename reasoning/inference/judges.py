@@ -1,10 +1,8 @@
-"""Judges of a choice: what can be measured of an answer alone, by a sentence encoder, and in the graph.
+"""Judges of a choice: what can be measured by a sentence encoder, and in the graph.
 
-Each judge gives every choice of an instance some features. The first is a control: it reads the choices and nothing else. In the
-validation set of CICERO's second version wrong choices are shorter and deny more often, so a judge that reads the dialogue is
-worth what it adds to this one. Wrong choices are counterfactuals made of the target's own words, which similarity rewards; so the
-graph speaks against a choice too: by ``HinderedBy``, ``NotDesires``, ``Antonym`` and other negations, and where the choice denies
-what the dialogue states.
+Each judge gives every choice of an instance some features. Wrong choices of CICERO are counterfactuals made of the target's own
+words, which similarity rewards; so the graph speaks against a choice too: by ``HinderedBy``, ``NotDesires``, ``Antonym`` and
+other negations, and where the choice denies what the dialogue states.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, log1p
+from math import log1p
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -23,6 +21,7 @@ from ...graph.model import FoundPath, Path
 from ...graph.questions import Instance, Question, without_speaker
 from ...graph.schema import shape
 from ..metrics.grounding import first_mentions
+from .answer_only import DENIAL, words_in
 from .answers import Inference, not_of_listener, worded
 from .emotions import emotion_of, valence
 from .lookup import Hit
@@ -33,14 +32,6 @@ if TYPE_CHECKING:
     from ..text.linking import Linker
 
 Matrix = NDArray[np.float64]
-
-DENIAL = re.compile(r"\b(?:not|no|never|nothing|none|nobody|cannot|neither|nor|without)\b|n't\b", re.IGNORECASE)
-OPPOSING = re.compile(
-    r"\b(?:refus|den(?:y|ie)|hat(?:e[sd]?|ing)\b|dislik|fail|unable|avoid|stop|quit|against|instead|ignor|reject|cancel|forget|"
-    r"forgot|un(?:happy|interested|willing|aware|able)|dis(?:agree|appoint|courag|miss))",
-    re.IGNORECASE,
-)
-_WORD = re.compile(r"[a-z']+")
 
 
 class Judge(Protocol):
@@ -54,32 +45,6 @@ class Judge(Protocol):
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return for each instance the features of its choices, shape (choices, features)."""
-
-
-class AnswerOnly:
-    """The control: features of the choices without the dialogue.
-
-    ``length``: log of the number of characters; ``denials``: words of negation; ``opposing``: verbs that oppose; ``shared``: mean
-    share of words in common with the other choices (wrong choices are often a changed copy of a right one).
-    """
-
-    features: tuple[str, ...] = ("length", "denials", "opposing", "shared")
-    signature = "answer-only-1"
-
-    def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
-        """Return the features of each choice."""
-        return [self._measure(one.choices) for one in instances]
-
-    def _measure(self, choices: Sequence[str]) -> Matrix:
-        words = [frozenset(_WORD.findall(choice.lower())) for choice in choices]
-        rows = []
-        for place, choice in enumerate(choices):
-            others = [
-                len(words[place] & other) / max(1, len(words[place] | other)) for n, other in enumerate(words) if n != place
-            ]
-            denials, opposing = len(DENIAL.findall(choice)), len(OPPOSING.findall(choice))
-            rows.append((log(1 + len(choice)), min(denials, 2), min(opposing, 2), sum(others) / len(others)))
-        return np.array(rows, dtype=np.float64)
 
 
 class Similarity:
@@ -234,13 +199,13 @@ def _strongest(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
 def _stated(turns: Sequence[str]) -> frozenset[str]:
     """Return the words of the sentences that deny nothing."""
     sentences = [part for turn in turns for part in re.split(r"[.!?,;]", turn) if not DENIAL.search(part)]
-    return frozenset(_stem(word) for sentence in sentences for word in _WORD.findall(sentence.lower()))
+    return frozenset(_stem(word) for sentence in sentences for word in words_in(sentence))
 
 
 def _denied(choice: str, stated: frozenset[str]) -> float:
     """Return 1 when the choice denies a word of three letters or more right after the denial that the dialogue states."""
     for found in DENIAL.finditer(choice):
-        after = _WORD.findall(choice[found.end() :].lower())[:3]
+        after = words_in(choice[found.end() :])[:3]
         if any(len(word) > 2 and _stem(word) in stated for word in after):
             return 1.0
     return 0.0

@@ -78,7 +78,7 @@ class TrainedModel:
     @property
     def signature(self) -> str:
         """Task, name and digest of the model."""
-        return f"trained-1({self.record.task}:{self.files.signature})"
+        return f"trained-2({self.record.task}:{self.files.signature})"
 
     def answer(self, asked: Sequence[tuple[Question, str, Sequence[str]]]) -> list[str]:
         """Return an answer to each question about a target turn of a dialogue.
@@ -193,8 +193,10 @@ def open_for(files: ModelFiles, record: Record, *, device: str | None = None, fr
         if fresh:
             return ScoringEncoder(*with_new_head(files, 1, device))
         return ScoringEncoder(*open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
-    lengths = (SHORTEST, LONGEST) if record.task == "generate" else (1, CHOICES_LONGEST)
-    return open_writer(files, device=device, prompt=record.source + 8, shortest=lengths[0], longest=lengths[1])
+    if record.task == "generate":
+        return open_writer(files, device=device, prompt=record.source + 8, shortest=SHORTEST, longest=LONGEST)
+    # Right choices often share bigrams with each other, so a model that chooses must be free to repeat them.
+    return open_writer(files, device=device, prompt=record.source + 8, shortest=1, longest=CHOICES_LONGEST, no_repeat=0)
 
 
 def open_trained(model: str | Path, *, device: str | None = None) -> TrainedModel:

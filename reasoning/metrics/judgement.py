@@ -189,6 +189,17 @@ def has_default() -> bool:
     return (models_folder() / MODEL_FILE).is_file()
 
 
+def fetched_model() -> Path:
+    """Return the file that ``tacit fetch judge`` has downloaded.
+
+    Raises:
+        ModelError: it is not there.
+    """
+    if not has_default():
+        raise ModelError(f"{MODEL_FILE} is not in {models_folder()}; get it with: tacit fetch judge")
+    return models_folder() / MODEL_FILE
+
+
 def make(
     graph: KnowledgeGraph | None = None,
     *,

@@ -23,6 +23,7 @@ from .recipe import (
 )
 
 if TYPE_CHECKING:
+    from ..inference.head import Heads
     from ..metrics.accent.scorers.compact import Compact
     from ..metrics.commonsense.regressor import Regressor
     from ..metrics.grade.checkpoint import Checkpoint
@@ -49,6 +50,7 @@ _JUDGEMENT_FACTS = (
     "layers", "pairs", "histories", "corpora", "data", "penalty", "ordered", "interval", "yes_alone", "yes_error", "seed",
     "variants", "kinds", "weighed_on",
 )  # fmt: skip
+_CHOICE_HEAD_FACTS = ("judges", "instances", "dialogues", "clusters", "terms", "limits", "measured")
 _CHOICE_PROBE_FACTS = (
     "layers", "pairs", "instances", "dialogues", "penalty", "ordered", "interval", "yes_alone", "variants",
 )  # fmt: skip
@@ -315,6 +317,16 @@ def choice_probe_card(probe: Probe, *, path: str) -> str:
         digest=probe.digest, path=path, command=again(facts.get("command", "tacit train choice-probe")),
         recipe=ChoiceProbeRecipe.from_dict(facts.get("recipe", {})).to_toml(), licence=facts.get("licence") or "not stated",
         files=facts.get("files", ()),
+    )  # fmt: skip
+
+
+def choice_head_card(heads: Heads, *, path: str | None) -> str:
+    """Return the card of the heads of ``tacit choose`` as Markdown; ``path``: their folder, None for those that ship."""
+    facts = heads.facts
+    return render(
+        "choice_head", **{name: facts[name] for name in _CHOICE_HEAD_FACTS}, digest=heads.digest, path=path,
+        command=facts.get("command", "tacit train choice-head"), licence=facts.get("licence") or "not stated",
+        files=facts.get("files", ()), models=facts.get("models", ()), excluded=facts.get("excluded", ()),
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def distinct_dialogues(
     Blank turns are left out. A dialogue is excluded when it shares a turn of six words or more with the ``excluded`` turns,
     ignoring case, punctuation and spaces.
     """
-    barred = {turn for turn in map(_plain, excluded) if turn.count(" ") >= TELLING_WORDS - 1}
+    barred = telling_turns(excluded)
     seen: set[tuple[str, ...]] = set()
     kept: dict[str, list[Dialogue]] = {name: [] for name in corpora}
     dropped = {"too short": 0, "excluded": 0, "repeated": 0}
@@ -63,6 +63,11 @@ def distinct_dialogues(
                 seen.add(plain)
                 kept[name].append(turns)
     return kept, dropped
+
+
+def telling_turns(turns: Iterable[str]) -> set[str]:
+    """Return the turns of six words or more, in a form that ignores case, punctuation and spaces."""
+    return {plain for turn in turns if (plain := _plain(turn)).count(" ") >= TELLING_WORDS - 1}
 
 
 def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:

@@ -60,7 +60,7 @@ def cicero(
 
     settings = open_recipe("cicero", recipe, epochs=epochs, seed=seed)
     check_output(output)
-    rows, files = _read(instances, strict)
+    rows, files = read_instances(instances, strict)
     words = [*instances, "--task", task.value, "--model", model, "--output", str(output)]
     with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:
         found = train_cicero(
@@ -102,7 +102,7 @@ def choice_probe(
     from ....reasoning.training.recipe import open_recipe
 
     settings = open_recipe("choice-probe", recipe, seed=seed)
-    rows, files = _read(instances, strict)
+    rows, files = read_instances(instances, strict)
     from ....reasoning.models.causal_lm import open_causal
     from ....reasoning.training.card import choice_probe_card as card
     from ....reasoning.training.choice_probe import pairs_of, train_choice_probe
@@ -126,7 +126,7 @@ def choice_probe(
     say(output, json, made | (dict(probe.facts) if json else {name: probe.facts[name] for name in _SHOWN}))
 
 
-def _read(files: list[str], strict: bool) -> tuple[list[Instance], list[dict[str, Any]]]:
+def read_instances(files: list[str], strict: bool) -> tuple[list[Instance], list[dict[str, Any]]]:
     """Return the instances of the files, and the files for the card.
 
     Raises:

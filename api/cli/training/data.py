@@ -172,7 +172,7 @@ def read_corpora(
         InputError: a file cannot be read, is given twice, or has no dialogue; or a corpus has too few.
     """
     read, described = _read(files, strict)
-    barred = [turn for file in exclude for turn in _turns_of(file)]
+    barred = [turn for file in exclude for turn in turns_of(file)]
     from ....reasoning.training.corpora import check_corpora, distinct_dialogues
 
     kept, left = distinct_dialogues(read, barred)
@@ -211,7 +211,7 @@ def _read(files: Sequence[str], strict: bool) -> tuple[dict[str, list[tuple[str,
     return corpora, described
 
 
-def _turns_of(file: str) -> Iterator[str]:
+def turns_of(file: str) -> Iterator[str]:
     """The turns of an evaluation file: the histories of judgements, or all turns of dialogues.
 
     Raises:

@@ -12,6 +12,7 @@ from ....graph.errors import InputError
 from ...terminal.progress import Meter
 from ..options import Group, Json, Quiet
 from .accent import accent, comet, kg_bert, llm_probe, retriever
+from .choice_head import choice_head
 from .cicero import choice_probe, cicero
 from .coherence import coherence, language_model
 from .commonsense import commonsense
@@ -73,6 +74,7 @@ train.command()(judgement)
 train.command()(retriever)
 train.command()(comet)
 train.command("kg-bert")(kg_bert)
+train.command("choice-head")(choice_head)
 train.command("choice-probe")(choice_probe)
 train.command("llm-probe")(llm_probe)
 train.command("cross-encoder")(cross_encoder)

@@ -43,6 +43,32 @@ def test_a_row_an_instance(tacit: Tacit, file: Path, sample_graph: str, tmp_path
     assert any("; no edge)" in line for line in shown)
 
 
+def test_an_interrupted_run_continues(tacit: Tacit, file: Path, tmp_path: Path) -> None:
+    file.write_text("".join(json.dumps({**RECORD, "ID": f"c-{number}"}) + "\n" for number in range(4)))
+    output, partial = tmp_path / "chosen.jsonl", tmp_path / "chosen.jsonl.partial"
+    words = ["choose", file, "--judge", "answers", "--output", output, "-q"]
+    assert tacit(*words).status == 0
+    whole = output.read_text()
+    assert [json.loads(line)["id"] for line in whole.splitlines()] == ["c-0", "c-1", "c-2", "c-3"]
+    assert not partial.exists()
+    output.unlink()
+    first, second, *_ = whole.splitlines(keepends=True)
+    marked = first.replace('"id": "c-0"', '"id":  "c-0"')  # a row that is kept, not judged again
+    partial.write_text(marked + second[:20])
+    shown = tacit(*words)
+    assert (shown.status, output.exists()) == (2, False)
+    assert "has the rows of an unfinished run; continue it with --resume" in shown.err
+    for more, said in ((["--answers", "1"], "rows of other instances or --answers"), (["--judge", "graph"], "needs a graph")):
+        shown = tacit(*words, "--resume", *more)
+        assert (shown.status, said in shown.err) == (2, True), shown.err
+    assert tacit(*words, "--resume").status == 0
+    assert output.read_text() == whole.replace(first, marked)
+    assert not partial.exists()
+    partial.write_text(first.replace("answer-only", "answer-none"))
+    assert "rows with the signature" in tacit(*words, "--resume").err
+    assert "--resume continues a run into a file" in tacit("choose", file, "--judge", "answers", "--resume").err
+
+
 def test_right_answers_are_not_looked_at(tacit: Tacit, file: Path, sample_graph: str, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**RECORD, "Correct Answers": [2]}))

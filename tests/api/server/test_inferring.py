@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.api.server.app import create_app
+from tacit.graph import open_graph
 from tacit.graph.schema import load
 from tacit.reasoning import Reasoner
 from tacit.reasoning.inference import TurnAnswers
+from tacit.reasoning.metrics.judgement import MODEL_FILE
 
 from tests.api.server.conftest import Asked
+from tests.reasoning.metrics.accent.tiny_judges import save_judge
 
 TURNS = ["A: I cooked dinner for you.", "B: Thank you!"]
 
@@ -73,6 +78,21 @@ def test_choices(ask: Asked, service: Callable[..., Asked]) -> None:
     assert (row["id"], len(row["scores"]), row["chosen"]) == ("1", 2, [0])
     alone = service(Reasoner(None, ["length"]))("POST", "/v1/choose", json=CHOICES | {"answers": 2}).json()
     assert (alone["chosen"], list(alone["choices"][0]["shares"])) == ([0, 1], ["answers"])
+
+
+def test_judges_of_a_service(sample_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers")
+    model = save_judge(
+        tmp_path / "cache" / "models" / MODEL_FILE, layers=2, more=["yes no", ": yes", ": no"]
+    )  # a folder in place of a file
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", model.exists)
+    with open_graph(sample_graph) as graph:
+        ask = Asked(create_app(Reasoner(graph, ["length"]), judges=["graph", "yes-no"]))
+        answer = ask("POST", "/v1/choose", json=CHOICES)
+    assert answer.status_code == 200, answer.text
+    row = answer.json()
+    assert list(row["choices"][0]["shares"]) == ["graph", "yes-no"]
 
 
 @pytest.mark.parametrize(

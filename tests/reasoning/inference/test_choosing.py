@@ -13,11 +13,12 @@ from tacit.graph import Assertion, KnowledgeGraph
 from tacit.graph.cypher_store import claim_query
 from tacit.graph.errors import GraphNotFound, InputError
 from tacit.graph.names import concept_uri, event_uri
-from tacit.graph.questions import Instance, Question
-from tacit.reasoning.inference.choice_figures import by_question, chance, chosen, figures, folds, interval
+from tacit.graph.questions import Instance
+from tacit.reasoning.inference.answer_only import AnswerOnly, FormModel, form_of
+from tacit.reasoning.inference.choice_figures import chance, chosen, figures, folds, interval
 from tacit.reasoning.inference.choosing import NO_EDGE, Chooser, Chosen, load_chooser
 from tacit.reasoning.inference.head import RIDGE, Head, centred, fit
-from tacit.reasoning.inference.judges import AnswerOnly, GraphJudge, Similarity
+from tacit.reasoning.inference.judges import GraphJudge, Similarity
 from tacit.reasoning.metrics.commonsense.regressor import shapley_values
 
 from tests.reasoning.metrics.accent.world import WordEncoder
@@ -44,12 +45,12 @@ def graph(graph_of: GraphOf) -> KnowledgeGraph:
 
 
 def test_the_control_reads_the_choices_alone() -> None:
-    one = Instance("d", ["A: Hi ."], "Hi .", "cause", ["He is not here.", "She refused.", "He is here."])
-    [found] = AnswerOnly().measure([one])
+    choices = ("He is not here.", "She refused.", "He is here.")
     expected = [(log(16), 1, 0, (0 / 6 + 3 / 4) / 2), (log(13), 0, 1, 0.0), (log(12), 0, 0, (3 / 4 + 0 / 5) / 2)]
-    assert found == pytest.approx(np.array(expected))
-    other = Instance("d", ["A: Bye ."], "Bye .", "motivation", one.choices)
-    assert np.array_equal(AnswerOnly().measure([other])[0], found)
+    assert form_of(choices) == pytest.approx(np.array(expected))
+    model = FormModel({"length": 1.0, "denials": -2.0, "opposing": -0.5, "shared": 0.0}, {"he is": 0.25, "is": -3.0, "x": 9.0})
+    [found] = AnswerOnly(model).measure([Instance("d", ["A: Hi ."], "Hi .", "cause", choices)])
+    assert found[:, 0] == pytest.approx([log(16) - 2 - 2.75, log(13) - 0.5, log(12) - 2.75])
 
 
 def test_similarity_is_the_encoders() -> None:
@@ -116,7 +117,10 @@ def test_what_cannot_choose_says_so(graph: KnowledgeGraph) -> None:
         (lambda: load_chooser(None, ["likelihood"]), "the judge likelihood needs a language model"),
         (lambda: load_chooser(None, []), "there is no judge"),
         (lambda: load_chooser(None, ["answers"]).choose([TICKET], 0), "must be >= 1"),
-        (lambda: Chooser({"answers": AnswerOnly()}, Head(("a",), np.zeros(1), "x")), "the head x has other features"),
+        (
+            lambda: Chooser({"answers": AnswerOnly(FormModel({}, {}))}, Head(("a",), np.zeros(1), "x")),
+            "the head x has other features",
+        ),
     ):
         with pytest.raises(InputError, match=said):
             call()
@@ -168,7 +172,6 @@ def test_figures_by_hand() -> None:
     found = figures([one, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
     assert found.tolist() == [[1, 1, 1, 1, 1], [1, 0, 0, 2 / 3, (0.5 + 0 + 0 + 0 + 1 + 1) / 6]]
     assert chance([one, two]) == pytest.approx((1 / 6 + 1 / 10) / 2)
-    assert dict(by_question([one, two], found[:, 1])) == {Question.CAUSE: 1.0, Question.REACTION: 0.0}
     assert chosen([1, 1, 1]) == (0, 1)
     assert chosen([0, 5, 1], 1) == (1,)
     with pytest.raises(InputError, match="has 0 right of 4"):

@@ -111,7 +111,7 @@ def test_a_model_learns_to_choose_and_judges(kind: str, answers: str, models: di
     rows = chooser.choose(ROWS[:2], 1)
     assert set(rows[0].choices[0].shares) == {"answers", "trained"}
     assert opened.signature in rows[0].signature
-    assert len(chooser.values(ROWS[:1])[0][0]) == 4 + len(opened.features)
+    assert len(chooser.values(ROWS[:1])[0][0]) == 1 + len(opened.features)
     with pytest.raises(ModelError, match="was trained to choose; give one of tacit train cicero --task generate"):
         opened.answer([(ROWS[0].question, ROWS[0].target, ROWS[0].dialogue)])
 

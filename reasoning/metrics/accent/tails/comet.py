@@ -129,6 +129,7 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
 MAX_LENGTH = 64
 """Largest number of tokens of a COMET's prompt, and of a tail."""
 NO_REPEAT = 2
+"""Length in tokens of the n-grams that a tail has once at most: no repeated bigram."""
 IGNORED = -100
 
 
@@ -149,12 +150,19 @@ class Seq2SeqWriter:
     """A sequence-to-sequence model: its encoder reads the prompt, its decoder generates the tail."""
 
     def __init__(
-        self, model: Any, tokenizer: Any, *, prompt: int = MAX_LENGTH, shortest: int = 0, longest: int = MAX_LENGTH
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        prompt: int = MAX_LENGTH,
+        shortest: int = 0,
+        longest: int = MAX_LENGTH,
+        no_repeat: int = NO_REPEAT,
     ) -> None:
-        """Wrap a model; the lengths are those of :func:`open_writer`."""
+        """Wrap a model; lengths and ``no_repeat`` are those of :func:`open_writer`."""
         self.model = model
         self.tokenizer = tokenizer
-        self._prompt, self._shortest, self._longest = prompt, shortest, longest
+        self._prompt, self._shortest, self._longest, self._no_repeat = prompt, shortest, longest, no_repeat
         self._torch = need("torch", "neural")
         self._end = missing_end(tokenizer)
 
@@ -163,7 +171,7 @@ class Seq2SeqWriter:
         with self._torch.inference_mode():
             out = self.model.generate(
                 **self._encoded(self._prompt, text=list(prompts)), num_beams=beams, num_return_sequences=beams,
-                min_length=self._shortest, max_length=self._longest, do_sample=False, no_repeat_ngram_size=NO_REPEAT,
+                min_length=self._shortest, max_length=self._longest, do_sample=False, no_repeat_ngram_size=self._no_repeat,
                 early_stopping=False, return_dict_in_generate=True, output_scores=True,
             )  # fmt: skip
         return self.tokenizer.batch_decode(out.sequences, **_PLAIN), _scores(out)
@@ -194,8 +202,16 @@ class Seq2SeqWriter:
 class CausalWriter:
     """A causal language model, which continues the prompt."""
 
-    def __init__(self, causal: CausalModel, *, prompt: int = MAX_LENGTH, shortest: int = 0, longest: int = MAX_LENGTH) -> None:
-        """Wrap a model; the lengths are those of :func:`open_writer`, each at most half of the model's positions."""
+    def __init__(
+        self,
+        causal: CausalModel,
+        *,
+        prompt: int = MAX_LENGTH,
+        shortest: int = 0,
+        longest: int = MAX_LENGTH,
+        no_repeat: int = NO_REPEAT,
+    ) -> None:
+        """Wrap a model; lengths and ``no_repeat`` are those of :func:`open_writer`, each length at most half of the positions."""
         self.causal = causal
         self.model = causal.model
         self.tokenizer = causal.tokenizer
@@ -203,18 +219,18 @@ class CausalWriter:
         self._end = causal.end
         half = causal.max_length // 2
         self._prompt = min(prompt, max(half, causal.max_length - longest))
-        self._shortest, self._longest = shortest, min(longest, half)
+        self._shortest, self._longest, self._no_repeat = shortest, min(longest, half), no_repeat
         self._tail = min(max(MAX_LENGTH, longest), half)
 
     def write(self, prompts: Sequence[str], beams: int) -> tuple[list[str], list[float]]:
         """Generate tails; see :class:`Writer`. Prompts are padded on the left, so that all tails begin in one column."""
-        torch, transformers = self._torch, need("transformers", "neural")
+        torch = self._torch
         rows = [row[::-1] for row in self._read(prompts)]
         ids, inside = (torch.from_numpy(array[:, ::-1].copy()).to(self.model.device) for array in padded(rows, self._end))
         with torch.inference_mode():
             out = self.model.generate(
                 input_ids=ids, attention_mask=inside.long(), generation_config=self._search(beams),
-                logits_processor=transformers.LogitsProcessorList([_Unrepeated(ids.shape[1])]),
+                logits_processor=self._rules(ids.shape[1]),
             )  # fmt: skip
         texts = self.tokenizer.batch_decode(out.sequences[:, ids.shape[1] :], **_PLAIN)
         return [text.strip().partition("\n")[0] for text in texts], _scores(out)
@@ -255,12 +271,16 @@ class CausalWriter:
             return_dict_in_generate=True, output_scores=True, eos_token_id=self._end, pad_token_id=self._end,
         )  # fmt: skip
 
+    def _rules(self, start: int) -> Any:
+        rules = [_Unrepeated(start, self._no_repeat)] if self._no_repeat else []
+        return need("transformers", "neural").LogitsProcessorList(rules)
+
 
 class _Unrepeated:
-    """Forbids repeated bigrams within a tail; bigrams of the prompt may occur again."""
+    """Forbids repeated n-grams of tokens within a tail; those of the prompt may occur again."""
 
-    def __init__(self, start: int) -> None:
-        self._rule = need("transformers", "neural").NoRepeatNGramLogitsProcessor(NO_REPEAT)
+    def __init__(self, start: int, size: int) -> None:
+        self._rule = need("transformers", "neural").NoRepeatNGramLogitsProcessor(size)
         self._start = start
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
@@ -268,12 +288,19 @@ class _Unrepeated:
 
 
 def open_writer(
-    files: ModelFiles, *, device: str | None, prompt: int = MAX_LENGTH, shortest: int = 0, longest: int = MAX_LENGTH
+    files: ModelFiles,
+    *,
+    device: str | None,
+    prompt: int = MAX_LENGTH,
+    shortest: int = 0,
+    longest: int = MAX_LENGTH,
+    no_repeat: int = NO_REPEAT,
 ) -> Seq2SeqWriter | CausalWriter:
     """Open a model in float32, as sequence-to-sequence or causal by its configuration.
 
     Args:
         prompt: largest number of tokens that are read; shortest, longest: least and largest number that are generated.
+        no_repeat: length in tokens of the n-grams that are generated once at most; 0 forbids no repetition.
 
     Raises:
         InputError: the device is unknown.
@@ -282,10 +309,10 @@ def open_writer(
     """
     if is_seq2seq(files):
         opened = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")
-        return Seq2SeqWriter(*opened, prompt=prompt, shortest=shortest, longest=longest)
+        return Seq2SeqWriter(*opened, prompt=prompt, shortest=shortest, longest=longest, no_repeat=no_repeat)
     model, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype="float32")
     causal = CausalModel(files, model, tokenizer, dtype="float32", batch_tokens=None, max_length=None)
-    return CausalWriter(causal, prompt=prompt, shortest=shortest, longest=longest)
+    return CausalWriter(causal, prompt=prompt, shortest=shortest, longest=longest, no_repeat=no_repeat)
 
 
 def missing_end(tokenizer: Any) -> str:

@@ -106,6 +106,32 @@ def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path
         assert sentence in outcome.err, (words, outcome.err)
 
 
+def test_heads_of_judges(tacit: Tacit, tmp_path: Path, sample_graph: Path) -> None:
+    rows = [
+        RECORD | {"ID": f"c-{number}", "Dialogue": [f"A: {number} .", "B: Thank you !"], "Target": f"{number} ."}
+        for number in range(20)
+    ]
+    shared = RECORD | {"Dialogue": ["A: I cooked some dinner for you."], "Target": "I cooked some dinner for you."}
+    instances, known = tmp_path / "some.json", tmp_path / "known.jsonl"
+    instances.write_text("".join(json.dumps(row) + "\n" for row in [*rows, shared]), encoding="utf-8")
+    known.write_text('{"turns": ["I cooked some dinner for you .", "Fine ."]}\n', encoding="utf-8")
+    train = ["train", "choice-head", instances, "--graph", sample_graph, "--output", tmp_path / "head", "--json", "-q"]
+    outcome = tacit(*train, "--exclude", known)
+    assert outcome.status == 0, outcome.err
+    [found] = outcome.rows
+    assert (found["instances"], found["judges"], found["excluded"]) == (20, ["answers", "graph"], ["known.jsonl"])
+    card = (tmp_path / "head" / "README.md").read_text(encoding="utf-8")
+    assert "- `some.json`, 21 instances, sha256 `" in card
+    assert "known.jsonl were left out" in card
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["head", "known.jsonl", "some.json"]
+    choose = ["choose", instances, "--graph", sample_graph, "--json", "-q", "--answers", "1"]
+    fitted = tacit(*choose, "--head", tmp_path / "head").rows
+    assert [row["chosen"] for row in fitted] == [[0]] * 21
+    assert f"head:{found['digest']}" in fitted[0]["signature"]
+    assert fitted[0]["scores"] != tacit(*choose).rows[0]["scores"]
+    assert "there is no head at" in tacit(*choose, "--head", tmp_path / "none").err
+
+
 def test_wrong_usage_is_one_sentence(tacit: Tacit, place: Path, sample_graph: Path) -> None:
     train = ["train", "cicero", "--task", "choose", "--output", place / "out", "-q"]
     infer = ["infer", place / "cicero.json", "--graph", sample_graph, "-q"]

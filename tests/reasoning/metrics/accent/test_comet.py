@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +208,24 @@ def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> 
     (tails,) = open_comet(tmp_path / "comet", beams=2).generate([Query(*said[0][:2])])
     assert tails[0].text.lower().startswith("personx feeds the dog and")
     assert all(tail.text.count("the dog") < 3 for tail in tails)
+
+
+@pytest.mark.parametrize("save", [save_tiny_gpt, save_tiny_seq2seq])
+def test_bigrams_repeat_where_the_caller_allows_it(
+    save: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = find_model(save(tmp_path / "model"))
+    repeated = []
+    for size in (2, 0):
+        writer = open_writer(files, device="cpu", shortest=30, longest=30, no_repeat=size)
+        generate, made = writer.model.generate, []
+        monkeypatch.setattr(
+            writer.model, "generate", lambda made=made, generate=generate, **given: made.append(generate(**given)) or made[0]
+        )
+        writer.write(["PersonX eats"], 2)
+        ids = made[0].sequences[0].tolist()[-28:]
+        repeated.append(len(ids) - 1 - len(set(pairwise(ids))))
+    assert repeated[0] == 0 < repeated[1]
 
 
 def test_a_causal_model_learns_in_its_top_layers_alone(tmp_path: Path) -> None:

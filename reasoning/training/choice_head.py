@@ -1,0 +1,271 @@
+"""Training of the heads of ``tacit choose``: the model of the judge ``answers``, and the weights of the judges beside it.
+
+Both are logistic regressions on the differences between right and wrong choices of an instance, and all instances weigh the same.
+The weights of the judges are fitted on log-odds of ``answers`` by models that have not seen the dialogue, since a model knows the
+choices that it was fitted on. Dialogues that share turns are kept together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...graph.errors import InputError
+from ...graph.questions import Instance, without_speaker
+from ..inference.answer_only import FORM, FormModel, form_of, terms_of
+from ..inference.choice_figures import figures, interval
+from ..inference.head import Heads, centred, fit, heads_from, joined
+from ..inference.judges import Judge
+from ..models.modelfile import digest_of
+from .choice_probe import pairs_of
+from .corpora import k_folds, telling_turns
+from .probes import Progress, logistic
+
+Matrix = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+CONTROL = "answers"
+LEAST, LEAST_DIALOGUES = 10, 5
+"""Fewest choices, and dialogues, in which a word or a pair of words of the file occurs, so that no dialogue's text is in it."""
+
+PENALTY = 2.0
+"""Penalty of the squared weights of the form model, of standardised features of form, and of words where they occur."""
+
+LEAST_GROUPS = 20
+FOLDS, INNER = 10, 5
+"""Folds for the figures, and for the log-odds of ``answers`` within each."""
+
+
+class Limits(NamedTuple):
+    """Fewest choices and dialogues in which a term of the form model occurs, and its penalty."""
+
+    least: int = LEAST
+    dialogues: int = LEAST_DIALOGUES
+    penalty: float = PENALTY
+
+
+SHIPPED_LIMITS = Limits()
+
+
+def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> FormModel:
+    """Fit the model of the judge ``answers`` to right and wrong choices.
+
+    Raises:
+        InputError: fewer than ten dialogues have instances with right and wrong choices.
+    """
+    from scipy.sparse import csr_matrix, hstack
+
+    pairs = pairs_of(instances)
+    choices = [(choice, one.id) for one in instances for choice in one.choices]
+    found = [terms_of(choice) for choice, _ in choices]
+    number = Counter(term for terms in found for term in terms)
+    spread = Counter(term for term, _ in {(term, of) for terms, (_, of) in zip(found, choices, strict=True) for term in terms})
+    kept = sorted(term for term in number if number[term] >= limits.least and spread[term] >= limits.dialogues)
+    column = {term: place for place, term in enumerate(kept)}
+    places = [[column[term] for term in terms if term in column] for terms in found]
+    rows = np.repeat(np.arange(len(places)), [len(each) for each in places])
+    words = csr_matrix((np.ones(len(rows)), (rows, np.concatenate([[], *places]).astype(int))), (len(choices), len(kept)))
+    form = [form_of(one.choices) for one in instances]
+    scale = np.concatenate([centred(each) for each in form]).std(axis=0)
+    scale[scale < 1e-12] = 1.0
+    x = hstack([csr_matrix(np.concatenate(form) / scale), words]).tocsr()
+    weights = logistic(x[pairs.right] - x[pairs.wrong], pairs.weights, limits.penalty / len(np.unique(pairs.owner)))
+    by_form = {name: round(float(one), 4) for name, one in zip(FORM, weights[: len(FORM)] / scale, strict=True)}
+    by_term = {term: round(float(one), 4) for term, one in zip(kept, weights[len(FORM) :], strict=True)}
+    return FormModel(by_form, by_term, digest_of(json.dumps([by_form, by_term], sort_keys=True).encode()))
+
+
+def unseen_form(
+    instances: Sequence[Instance], groups: Places, limits: Limits = SHIPPED_LIMITS, *, seed: int = 0, folds: int = INNER
+) -> list[Matrix]:
+    """Return the log-odds of each instance's choices, shape (choices, 1), by models fitted to the other groups' instances."""
+    found: list[Matrix] = [np.empty((0, 1))] * len(instances)
+    for one in k_folds(groups, folds, seed):
+        model = fit_form([instances[place] for place in one.train.tolist()], limits)
+        for place in one.test.tolist():
+            found[place] = model.log_odds(instances[place].choices)[:, None]
+    return found
+
+
+def clusters(instances: Sequence[Instance]) -> Places:
+    """Return the number of each instance's group: dialogues that share a turn of six words or more are in one."""
+    group = {one.id: one.id for one in instances}
+
+    def of(name: str) -> str:
+        while group[name] != name:
+            name = group[name]
+        return name
+
+    first: dict[str, str] = {}
+    for one in instances:
+        for turn in sorted(telling_turns(map(without_speaker, one.dialogue))):
+            group[of(one.id)] = of(first.setdefault(turn, one.id))
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(of(one.id) for one in instances))}
+    return np.array([numbers[of(one.id)] for one in instances], dtype=np.int64)
+
+
+def enough_groups(instances: Sequence[Instance]) -> Places:
+    """Return what :func:`clusters` returns, if there are enough groups to train heads.
+
+    Raises:
+        InputError: there are fewer than twenty dialogues that share no turn with each other.
+    """
+    groups = clusters(instances)
+    number = int(groups.max(initial=-1)) + 1
+    if number < LEAST_GROUPS:
+        raise InputError(
+            f"{number} dialogues that share no turn have instances with right and wrong choices; give {LEAST_GROUPS} or more"
+        )
+    return groups
+
+
+def apart_from(instances: Sequence[Instance], dialogues: Sequence[Sequence[str]]) -> list[Instance]:
+    """Return the instances whose dialogues share no turn of six words or more with ``dialogues``."""
+    known = telling_turns(turn for turns in dialogues for turn in turns)
+    return [one for one in instances if known.isdisjoint(telling_turns(map(without_speaker, one.dialogue)))]
+
+
+def measure(judge: Judge, instances: Sequence[Instance], file: Path, progress: Progress | None = None) -> list[Matrix]:
+    """Return the features of each instance's choices by a judge; those that ``file`` has already are not measured again.
+
+    Args:
+        file: JSON lines, to which each instance's features are appended, so that an interrupted measurement continues.
+        progress: called with ``judging``, the number of instances, and their total.
+    """
+    signature = judge.signature
+    known: dict[str, Any] = {}
+    found = []
+    with file.open("a+b") as stream:
+        stream.seek(0)
+        size = 0
+        for line in stream:
+            if line.endswith(b"\n"):  # else the measurement was killed while it wrote the line
+                row = json.loads(line)
+                known[row["key"]] = row["values"]
+                size += len(line)
+        stream.truncate(size)
+        for number, one in enumerate(instances, 1):
+            told = json.dumps([signature, one.dialogue, one.target, one.question.value, one.choices])
+            key = digest_of(told.encode())
+            if key not in known:
+                [values] = judge.measure([one])
+                known[key] = values.tolist()
+                stream.write(json.dumps({"key": key, "values": known[key]}).encode() + b"\n")
+                stream.flush()
+            found.append(np.array(known[key], dtype=np.float64))
+            if progress is not None:
+                progress("judging", number, len(instances))
+    return found
+
+
+class Measured(NamedTuple):
+    """What a judge measured: the names of its features, and for each instance its choices' values."""
+
+    features: tuple[str, ...]
+    values: Sequence[Matrix]
+
+
+def side_by_side(parts: Mapping[str, Measured], judges: Sequence[str]) -> tuple[list[str], list[Matrix]]:
+    """Return the features ``judge.feature`` of several judges, and their values for each instance."""
+    names = [f"{judge}.{name}" for judge in judges for name in parts[judge].features]
+    each = zip(*(parts[judge].values for judge in judges), strict=True)
+    return names, [np.concatenate(values, axis=1) for values in each]
+
+
+class Split:
+    """The log-odds of ``answers`` for one division of the instances into those to fit and those to judge."""
+
+    def __init__(
+        self,
+        instances: Sequence[Instance],
+        groups: Places,
+        train: Places,
+        test: Places,
+        limits: Limits = SHIPPED_LIMITS,
+        seed: int = 0,
+    ) -> None:
+        """Fit the form model to the instances at ``train``, and to parts of them for their own log-odds."""
+        self.train, self.test = train.tolist(), test.tolist()
+        some = [instances[place] for place in self.train]
+        _, numbers = np.unique(groups[train], return_inverse=True)
+        model = fit_form(some, limits)
+        self.form: dict[int, Matrix] = dict(zip(self.train, unseen_form(some, numbers, limits, seed=seed), strict=True))
+        self.form |= {place: model.log_odds(instances[place].choices)[:, None] for place in self.test}
+
+    def scores(self, instances: Sequence[Instance], parts: Mapping[str, Measured], judges: Sequence[str]) -> list[list[float]]:
+        """Return the scores of the choices at ``test`` by a head of these judges that was fitted at ``train``."""
+        places = [*self.train, *self.test]
+        own = {name: Measured(part.features, [part.values[place] for place in places]) for name, part in parts.items()}
+        own[CONTROL] = Measured(("form",), [self.form[place] for place in places])
+        features, values = side_by_side(own, judges)
+        head = fit(features, values[: len(self.train)], [instances[place].correct for place in self.train])
+        return [head.scores(each).tolist() for each in values[len(self.train) :]]
+
+
+def train_heads(
+    instances: Sequence[Instance],
+    parts: Mapping[str, Measured],
+    *,
+    seed: int = 0,
+    facts: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Heads:
+    """Return heads for ``answers`` and the judges of ``parts``, one for each choice of them.
+
+    Their figures are measured on dialogues that were left out of the fit of a head.
+
+    Args:
+        instances: with right and wrong choices.
+        parts: what the judges measured of the instances, by name, without ``answers``.
+        seed: of the folds.
+        facts: further facts, beside the measured ones.
+        progress: called with ``fitting``, the number of folds done, and their total.
+
+    Raises:
+        InputError: as :func:`enough_groups`.
+    """
+    groups = enough_groups(instances)
+    told = progress or (lambda *_: None)
+    limits = SHIPPED_LIMITS
+    judges = [CONTROL, *parts]
+    reported = [tuple(judges[:size]) for size in range(1, len(judges) + 1)]
+    scores: dict[tuple[str, ...], list[list[float]]] = {group: [[]] * len(instances) for group in reported}
+    for number, one in enumerate(k_folds(groups, FOLDS, seed), 1):
+        split = Split(instances, groups, one.train, one.test, limits, seed)
+        for group in reported:
+            for place, each in zip(split.test, split.scores(instances, parts, group), strict=True):
+                scores[group][place] = each
+        told("fitting", number, FOLDS + 1)
+    everything = dict(parts) | {CONTROL: Measured(("form",), unseen_form(instances, groups, limits, seed=seed))}
+    weights = {}
+    for size in range(1, len(judges) + 1):
+        for group in combinations(judges, size):
+            names, values = side_by_side(everything, group)
+            head = fit(names, values, [one.correct for one in instances])
+            weights[joined(group)] = {name: round(float(one), 4) for name, one in zip(names, head.weights, strict=True)}
+    told("fitting", FOLDS + 1, FOLDS + 1)
+    measured = {" + ".join(group): _figures(instances, groups, each) for group, each in scores.items()}
+    form = fit_form(instances, limits)
+    made = Heads(
+        form, weights,
+        {
+            **(facts or {}), "instances": len(instances), "dialogues": len({one.id for one in instances}), "seed": seed,
+            "clusters": int(groups.max()) + 1, "judges": judges, "limits": limits._asdict(), "terms": len(form.terms),
+            "measured": measured,
+        },
+    )  # fmt: skip
+    return heads_from(made.to_bytes(), "the trained head")
+
+
+def _figures(instances: Sequence[Instance], groups: Places, scores: Sequence[Sequence[float]]) -> dict[str, list[float]]:
+    """Return exact matches and pair AUC, each with its interval over groups."""
+    found = figures(instances, scores)
+    names = [str(group) for group in groups.tolist()]
+    return {name: [round(value, 4) for value in interval(found[:, place], names)] for name, place in (("exact", 1), ("auc", 4))}
