@@ -42,8 +42,8 @@ from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
-from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
-from tacit.reasoning.metrics.accent.tails.source import Found, Query
+from tacit.reasoning.metrics.accent.tails.known_tails import Found, Query
+from tacit.reasoning.metrics.accent.tails.sources import GraphTails, NearestTails
 from tacit.reasoning.metrics.accent.verbalise import statement
 from tacit.reasoning.training.llm_probe import agreement as area
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tacit.api import score_file, score_frame
 from tacit.reasoning import Reasoner
-from tacit.reasoning.cache import clear_caches
+from tacit.reasoning.lru_cache import clear_caches
 
 
 def main() -> None:

@@ -25,8 +25,8 @@ from typing import Any
 
 from tacit.reasoning import load_metric
 from tacit.reasoning.filtering import wilson
-from tacit.reasoning.text.judgeable import unreadable
 from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.text_check import unreadable
 
 CASES = Path(__file__).parents[1] / "tests" / "reasoning" / "text" / "unjudgeable.json"
 CONTENT = ("NOUN", "VERB", "ADJ", "PROPN")

@@ -33,12 +33,14 @@ from tacit.loaders import ItemError, read_items
 from tacit.reasoning import cache, load_metric
 from tacit.reasoning.base import Metric
 from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, open_checkpoint, open_encoder_of
-from tacit.reasoning.metrics.coherence.parts import RECENT, one_line, open_language_model, spoken_turns, transcript
+from tacit.reasoning.metrics.coherence.parts import RECENT, open_language_model, spoken_turns
 from tacit.reasoning.metrics.grade.metric import Grade
 from tacit.reasoning.metrics.grade.network import graph_tensors
+from tacit.reasoning.models.batching import padded
 from tacit.reasoning.models.causal_lm import CausalModel
-from tacit.reasoning.models.encoder import CACHE_SIZE, TextEncoder, open_encoder, padded
+from tacit.reasoning.models.encoder import CACHE_SIZE, TextEncoder, open_encoder
 from tacit.reasoning.scorer import score_items
+from tacit.reasoning.text.turns import one_line, transcript
 from threadpoolctl import threadpool_limits
 
 DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 from tacit.loaders import Dialogue, read_dialogues
+from tacit.reasoning.models.batching import padded
 from tacit.reasoning.models.causal_lm import CausalModel
-from tacit.reasoning.models.encoder import padded
 from tacit.reasoning.response import open_responder
 from tacit.reasoning.response.responder import Responder, Turn, _prompt, coded
 from threadpoolctl import threadpool_limits

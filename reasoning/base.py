@@ -19,8 +19,8 @@ from ..graph.item import Item
 from ..graph.loading import rare_cycle_search
 from ..graph.model import Path
 from ..graph.schema import Json, Nullable, shape
-from .text.judgeable import why_not
 from .text.linking import Mention
+from .text.text_check import why_not
 
 if TYPE_CHECKING:
     from .reference import Reference
@@ -207,7 +207,7 @@ class BatchScoring(ABC):
     Attributes:
         together: default batch size of a stream; affects speed only. Large batches suit encoders, which group texts of one
             length; small ones let slow metrics report progress more often.
-        reads_english: the metric interprets English; a response that is not an English sentence (:mod:`.text.judgeable`) has no
+        reads_english: the metric interprets English; a response that is not an English sentence (:mod:`.text.text_check`) has no
             score.
         plugin: distribution and version that the metric comes from, part of its signature; empty for tacit's own.
     """

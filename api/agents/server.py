@@ -30,7 +30,7 @@ from ...graph.open import linking_store, store_of
 from ...graph.protocol import KnowledgeGraph, LinksEvents
 from ...graph.relations import RELATIONS
 from ...graph.schema import dump
-from ...reasoning.cache import LruCache
+from ...reasoning.lru_cache import LruCache
 from ..server.service import Service, Settings
 from ..server.telemetry import fault, log
 from .results import layout, page, without

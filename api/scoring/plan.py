@@ -167,7 +167,7 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequenc
         GraphUnavailable: the graph no longer answers.
     """
     from ...loaders.dialogues import items_of
-    from ...reasoning.cache import clear_caches
+    from ...reasoning.lru_cache import clear_caches
 
     clear_caches()
     tally = Tally()

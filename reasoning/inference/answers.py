@@ -24,8 +24,8 @@ from ...graph.questions import QUESTIONS, Question, question_of, without_speaker
 from ...graph.schema import Json, shape
 from ..base import Signature
 from ..metrics.accent.events import FEELINGS, OF_OTHERS, head_form, normalise
-from ..metrics.accent.tails.source import Query, TailSource
-from ..metrics.accent.tails.table import Provenance
+from ..metrics.accent.tails.known_tails import Query, TailSource
+from ..metrics.accent.tails.provenance import Provenance
 from ..metrics.accent.verbalise import statement
 from .emotions import emotion_of
 from .lookup import Hit, Lookup
@@ -373,8 +373,7 @@ def load_inference(
     """
     from ..metrics.accent.extractors.rules import make
     from ..metrics.accent.scorers.resources import ScorerResources
-    from ..metrics.accent.tails.journal import CometTails
-    from ..metrics.accent.tails.lookup import NearestTails
+    from ..metrics.accent.tails.sources import CometTails, NearestTails
 
     if isinstance(graph, (str, PathLike)):
         from ...graph.open import open_graph

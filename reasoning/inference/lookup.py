@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from ...graph.model import Path
 from ...graph.names import lemmas, text_of
 from ...graph.protocol import KnowledgeGraph
-from ..cache import LruCache
+from ..lru_cache import LruCache
 from ..metrics.accent.events import comparison_key
 from ..metrics.accent.extractors.phrases import TIMES
 from ..metrics.accent.tails.comet import NOTHING
-from ..metrics.accent.tails.lookup import GraphTails
-from ..metrics.accent.tails.source import KnownTail, Origin
-from ..metrics.accent.tails.table import EventTable
+from ..metrics.accent.tails.event_table import EventTable
+from ..metrics.accent.tails.known_tails import KnownTail, Origin
+from ..metrics.accent.tails.sources import GraphTails
 from .readings import READINGS, Reading
 
 NEAR, WITHIN = 0.6, 0.35

@@ -2,9 +2,9 @@
 
 ``xEffect`` from a cause to its effect answers "What is the cause?" when it is read backwards: whatever has the target's event as
 its effect. ``HinderedBy`` answers "What is the prerequisite?" when it is negated: that the hindrance is absent. Relations have
-the names of the table of events (:mod:`tacit.reasoning.metrics.accent.tails.table`), in which ConceptNet's ``HasPrerequisite``,
-``MotivatedByGoal`` and ``HasSubevent`` are ``xNeed``, ``xIntent`` and ``HasSubEvent``, and ``isBefore`` is also ``isAfter`` of
-the inverse; answers show the edge as the graph has it.
+the names of the table of events (:mod:`tacit.reasoning.metrics.accent.tails.event_table`), in which ConceptNet's
+``HasPrerequisite``, ``MotivatedByGoal`` and ``HasSubevent`` are ``xNeed``, ``xIntent`` and ``HasSubEvent``, and ``isBefore`` is
+also ``isAfter`` of the inverse; answers show the edge as the graph has it.
 """
 
 from __future__ import annotations

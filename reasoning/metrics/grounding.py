@@ -39,7 +39,7 @@ from ...graph.item import Item
 from ...graph.model import Assertion, Path
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ..cache import LruCache
+from ..lru_cache import LruCache
 from ..text.language import Analyser, is_english, open_analyser
 from ..text.linking import Linker, Mention
 

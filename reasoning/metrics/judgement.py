@@ -20,21 +20,22 @@ from ...graph.errors import ModelError
 from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ..cache import LruCache
+from ..lru_cache import LruCache
 from ..models.asking import States, YesNoPrompt
 from ..models.causal_lm import CausalModel, open_causal
 from ..models.linear_probe import Probe, ProbeKind
 from ..text.language import open_analyser
 from ..text.linking import Linker
 from ..text.parsing import open_parser
+from ..text.turns import NEXT_TURN, one_line, transcript
 from .judgement_claims import GraphClaims
 
 TURNS = 4
 """Turns of the history that are read."""
 
-_SPEAKERS = "AB"
 _QUESTION = "Is this reply natural, sensible and fitting here? Answer yes or no."
 _HISTORY_TOKENS = 320
+_REPLY = f"\nProposed reply by {NEXT_TURN}"
 
 Pair = tuple[tuple[str, ...], str]
 """The turns that are read, oldest first, and the response."""
@@ -55,19 +56,8 @@ class JudgementPrompt(YesNoPrompt):
                 first 160.
             layers, margins, alone: as for :meth:`YesNoPrompt.read_replies`, which raises the errors.
         """
-        replies = [(transcript(turns[-TURNS:]), f" {one_line(response)}") for turns, response in pairs]
+        replies = [(transcript(turns[-TURNS:], _REPLY), f" {one_line(response)}") for turns, response in pairs]
         return self.read_replies(replies, layers, margins=margins, alone=alone)
-
-
-def transcript(turns: Sequence[str]) -> str:
-    """Return turns as a transcript of two speakers up to the proposed reply, which A gives; the last turn is B's."""
-    lines = [f"{_SPEAKERS[(len(turns) - place) % 2]}: {one_line(turn)}\n" for place, turn in enumerate(turns)]
-    return "".join([*lines, f"\nProposed reply by {_SPEAKERS[0]}:"])
-
-
-def one_line(text: str) -> str:
-    """Return a turn with normalised white space."""
-    return " ".join(text.split())
 
 
 PROBE = ProbeKind(

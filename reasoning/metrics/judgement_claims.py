@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ...graph.model import Assertion, Path
 from ...graph.names import lemmas
 from ..base import Piece
-from ..cache import LruCache
+from ..lru_cache import LruCache
 from ..text.linking import Linker
 from ..text.parsing import Parser
 from .accent.events import comparison_key, head_form, head_forms

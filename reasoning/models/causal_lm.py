@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
-from .encoder import counted, padded, together
+from .batching import counted, padded, together
 from .hub import ModelFiles, extra_of, find_model, need, open_model, tokens_a_batch
 from .layers import watched
 

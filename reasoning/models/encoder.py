@@ -14,8 +14,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from itertools import accumulate, groupby
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
-from ..cache import LruCache
+from ..lru_cache import LruCache
+from .batching import padded, together
 from .hub import SENTENCE_FILES, ModelFiles, extra_of, find_model, is_cached, need, open_model, tokens_a_batch, weight_files
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -369,55 +368,3 @@ def _json(path: Path, files: ModelFiles) -> Any:
         return None
     except (OSError, ValueError) as error:
         raise ModelError(f"the encoder {files.given!r} has a broken {path.name}: {error}; fetch it again") from error
-
-
-# Batching by length, so that little of a batch is padding.
-#
-# Long batches save calls, short ones padding. A call has a fixed cost worth some tokens, and with that the cheapest partition
-# of the sorted lengths is computed exactly, by dynamic programming.
-
-CALL = 1 / 32
-"""Fixed cost of a call as a share of a full batch: all-MiniLM-L6-v2 takes 8 ms plus 0.29 ms a token on a CPU."""
-
-
-def together(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return the indices of the texts of each batch, longest texts first, equal lengths in order.
-
-    Args:
-        lengths: tokens of each text.
-        most: tokens of a batch, padding included; a batch of one text may have more.
-    """
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
-    kinds = [(max(length, 1), len(list(same))) for length, same in groupby(lengths[place] for place in order)]
-    ends = list(accumulate((count for _, count in kinds), initial=0))
-    cheapest, since = [0.0] + [inf] * len(kinds), [0] * len(ends)
-    for start, (longest, _) in enumerate(kinds):
-        room = max(most // longest, 1)
-        for end in range(start + 1, len(ends)):
-            count = ends[end] - ends[start]
-            cost = cheapest[start] + count * longest + -(-count // room) * most * CALL
-            if cost < cheapest[end]:
-                cheapest[end], since[end] = cost, start
-    batches: list[list[int]] = []
-    end = len(kinds)
-    while end:
-        start = since[end]
-        room = max(most // kinds[start][0], 1)
-        stretch = order[ends[start] : ends[end]]
-        batches += [stretch[at : at + room] for at in range(0, len(stretch), room)][::-1]
-        end = start
-    return batches[::-1]
-
-
-def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return token ids padded on the right, and which of them are not padding, both of shape (rows, longest)."""
-    lengths = np.array([len(row) for row in rows])
-    inside = np.arange(lengths.max()) < lengths[:, None]
-    ids = np.full(inside.shape, pad, dtype=np.int64)
-    ids[inside] = np.concatenate(rows)
-    return ids, inside
-
-
-def counted(inside: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which tokens after the first count, shape (rows, longest - 1): those of a row from its start on."""
-    return (np.arange(1, inside.shape[1]) >= np.array(starts)[:, None]) & inside[:, 1:]

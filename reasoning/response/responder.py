@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ..base import Signature
-from ..metrics.coherence.parts import RECENT, one_line, transcript
+from ..metrics.coherence.parts import RECENT
+from ..models.batching import padded, together
 from ..models.causal_lm import CausalModel, open_causal
-from ..models.encoder import padded, together
 from ..models.hub import need
+from ..text.turns import one_line, transcript
 
 VERSION = 1
 LONGEST = 256

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...graph.atomic import recover
 from ...graph.errors import ModelError, reason_of
-from ..cache import LruCache
+from ..lru_cache import LruCache
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -408,14 +408,3 @@ def folder_digest(folder: Path) -> str:
             hasher.update(f"{name}\0{len(data)}\0".encode())
             hasher.update(data)
     return hasher.hexdigest()[:12]
-
-
-# Word count, shared by every metric that needs the length of a response.
-
-
-def count_words(text: str) -> int:
-    """Return the number of words: runs without white space that contain a letter or a digit, of any script.
-
-    ``"don't !"`` has one, ``"well - ok"`` two, ``"😀 ..."`` none. In a script without spaces a whole text is one word.
-    """
-    return sum(run.isalnum() or any(map(str.isalnum, run)) for run in text.split())

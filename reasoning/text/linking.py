@@ -17,7 +17,7 @@ from ...graph.errors import InputError
 from ...graph.names import concept_uri
 from ...graph.protocol import KnowledgeGraph
 from ...graph.schema import Json
-from ..cache import LruCache
+from ..lru_cache import LruCache
 from .language import Analyser, Token
 
 CONTENT_POS = ("ADJ", "ADV", "NOUN", "PROPN", "VERB")

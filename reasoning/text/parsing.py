@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...graph.errors import ModelError
-from ..cache import LruCache
+from ..lru_cache import LruCache
 from .language import SHIPPED, VocabularyZone, multiply_fast, open_spacy, prepare, with_spacy
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from ...graph.errors import InputError
-from ..metrics.coherence.parts import RECENT, one_line, transcript
+from ..metrics.coherence.parts import RECENT
+from ..models.batching import padded, together
 from ..models.causal_lm import CausalModel, open_causal
-from ..models.encoder import padded, together
 from ..models.hub import need
 from ..models.layers import count_layers, learn_on_top
+from ..text.turns import one_line, transcript
 from .card import again, render
 from .corpora import Dialogue, hold_out
 from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model

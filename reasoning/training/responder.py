@@ -17,8 +17,8 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ..metrics.coherence.parts import RECENT
+from ..models.batching import counted, padded
 from ..models.causal_lm import CausalModel, open_causal
-from ..models.encoder import counted, padded
 from ..models.hub import need
 from ..models.layers import count_layers, learn_on_top
 from ..response.responder import Turn, coded, measure

@@ -92,7 +92,7 @@ def index_answers(folder: Path) -> str:
 
 def table_answers(folder: Path) -> str:
     """What the table of events of the graph in ``folder`` holds, opened as it is, never built."""
-    from tacit.reasoning.metrics.accent.tails.table import EventTable
+    from tacit.reasoning.metrics.accent.tails.event_table import EventTable
 
     (home,) = (path for path in (folder / "events").iterdir() if not path.name.startswith("."))
     table = EventTable(home)
@@ -110,7 +110,7 @@ def graph_answers(folder: Path) -> str:
 def table_of_graph(folder: Path) -> str:
     """What the table of events holds as metrics open it, which build a damaged one again."""
     from tacit.graph import open_graph
-    from tacit.reasoning.metrics.accent.tails.table import open_table
+    from tacit.reasoning.metrics.accent.tails.event_table import open_table
 
     with open_graph(folder) as graph:
         open_table(graph)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tacit.graph import open_graph
-from tacit.reasoning.metrics.accent.tails.table import open_table
+from tacit.reasoning.metrics.accent.tails.event_table import open_table
 
 from tests.graph.example_rows import random_rows
 

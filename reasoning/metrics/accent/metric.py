@@ -25,7 +25,7 @@ from ...registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, ope
 from ...text.linking import Mention
 from .events import EventTuple, Extractor, Kind, Where
 from .scorers.base import CloseTail, Triple, TupleScore, TupleScorer
-from .tails.table import Provenance
+from .tails.provenance import Provenance
 
 if TYPE_CHECKING:
     from .scorers.resources import ScorerResources
@@ -213,7 +213,7 @@ def _check(what: str, value: str, known: Sequence[str]) -> None:
 def _equation_1(resources: ScorerResources, comet: Any, remember: bool) -> TupleScorer:
     """Return equation 1 of the paper over a COMET's tails alone."""
     from .scorers.compatibility import Compatibility
-    from .tails.journal import CometTails
+    from .tails.sources import CometTails
 
     tails = CometTails(resources.comet(comet), resources.memory, remember=remember)
     return Compatibility(tails, resources.embed, resources.relations(), encoder=resources.encoder.signature)

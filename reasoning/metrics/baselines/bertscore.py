@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....graph.errors import InputError, ModelError
 from ...base import Piece, Signature
-from ...models.encoder import together
+from ...models.batching import together
 from ...models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
 from .references import Compared, Comparison, Pair, nearest
 

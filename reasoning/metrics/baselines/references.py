@@ -7,7 +7,6 @@ references do not count. A blank response has the lowest score, 0.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from ....graph.errors import InputError
 from ....graph.item import Item
 from ...base import BatchScoring, Evidence, Piece, Score, Signature
 from ...models.hub import need
-from ...text.language import count_words
+from ...text.turns import count_words
 
 NO_REFERENCE = "no reference is given"
 NO_RESPONSE = "the response is blank"
@@ -103,7 +102,7 @@ class Length(BatchScoring):
         self.signature = Signature(self.name, (("words", "runs-with-letter-or-digit"),), LENGTH_VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:  # noqa: ARG002
-        """Count the words of each response, as :func:`tacit.reasoning.text.language.count_words` does."""
+        """Count the words of each response, as :func:`tacit.reasoning.text.turns.count_words` does."""
         return [Score(float(count_words(item.response)), Evidence(), self.signature) for item in items]
 
 
@@ -214,10 +213,10 @@ def _runs(response: str, reference: str) -> list[Piece]:
     """Return a piece for each length of character n-grams (without spaces): number of matches, and numbers in response and
     reference.
     """
-    texts = "".join(response.split()), "".join(reference.split())
+    ngrams = need("sacrebleu.metrics.helpers", "baselines").extract_all_char_ngrams
     rows = []
-    for length in range(1, 7):
-        ours, theirs = (Counter(text[at : at + length] for at in range(len(text) - length + 1)) for text in texts)
+    counted = zip(ngrams(response, 6, False), ngrams(reference, 6, False), strict=True)
+    for length, (ours, theirs) in enumerate(counted, 1):
         found, given, wanted = (counts.total() for counts in (ours & theirs, ours, theirs))
         if given and wanted:
             name = f"character {length}-gram F2 in percent ({found} of {given} are right, of {wanted} wanted)"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import ModelError
-from ...cache import LruCache
+from ...lru_cache import LruCache
 
 RELATION = "FollowedBy"
 TERMS = "terms.marisa"

@@ -138,7 +138,7 @@ def load_head(path: Path) -> SelectionHead:
     arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
     shapes = _SHAPES | _HIDDEN if "inner" in arrays else _SHAPES
     if set(arrays) != set(shapes) or any(array.ndim != len(shapes[name]) for name, array in arrays.items()):
-        raise ModelError(f"{str(path)!r} is no selection head; give a folder that tacit train coherence wrote")
+        raise ModelError(f"{str(path)!r} is not a selection head; give a folder that tacit train coherence wrote")
     sizes = {"d": len(arrays["mean"]), "c": TURNS * len(arrays["mean"]), "w": len(arrays["response_bias"]), "t": TURNS + 1}
     if "inner" in arrays:
         sizes["h"] = arrays["inner"].shape[-1]
@@ -258,7 +258,7 @@ def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkp
         _check_header(header)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
-            f"{folder / HEADER} is no coherence checkpoint ({reason_of(error)}); give one that tacit train coherence wrote"
+            f"{folder / HEADER} is not a coherence checkpoint ({reason_of(error)}); give one that tacit train coherence wrote"
         ) from error
     return Checkpoint(folder, header, hashlib.sha256(data).hexdigest()[:DIGITS])
 

@@ -21,9 +21,10 @@ import numpy as np
 
 from ....graph.item import Item
 from ...base import BatchScoring, Evidence, Piece, Score, Signature
-from ...cache import LruCache
+from ...lru_cache import LruCache
 from ...models.causal_lm import CausalModel, TokenLosses, open_causal
 from ...models.encoder import CACHE_SIZE, TextEncoder, open_encoder
+from ...text.turns import one_line, transcript
 from .associations import words_of
 
 NO_HISTORY = "the history is empty"
@@ -205,7 +206,6 @@ def make_repetition(graph: Any = None) -> PartMetric:  # noqa: ARG001
 DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 RECENT = 4
 
-_SPEAKERS = "AB"
 _MAX_TOKENS = 512
 _CACHE_SIZE = 20_000
 _WORD = re.compile(r"\S+")
@@ -261,17 +261,6 @@ class Expectation:
     def _key(self, before: str, response: str) -> bytes:
         whole = "\0".join((self.model.files.digest, before, response))
         return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def transcript(turns: Sequence[str]) -> str:
-    """Return turns as a transcript of two speakers, ending with the name of the next one; without turns that name alone."""
-    lines = [f"{_SPEAKERS[(len(turns) - place) % 2]}: {one_line(turn)}\n" for place, turn in enumerate(turns)]
-    return "".join([*lines, f"{_SPEAKERS[0]}:"])
-
-
-def one_line(text: str) -> str:
-    """Return a turn with normalised white space."""
-    return " ".join(text.split())
 
 
 def _measure(response: str, after: TokenLosses, alone: TokenLosses, explain: bool) -> Measure:

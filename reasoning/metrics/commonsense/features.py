@@ -22,9 +22,10 @@ from ....graph.errors import InputError, ModelError
 from ....graph.item import Item
 from ....graph.protocol import COUNTS, Count, KnowledgeGraph
 from ...base import Piece
-from ...cache import LruCache
-from ...text.language import Analyser, count_words, open_analyser
+from ...lru_cache import LruCache
+from ...text.language import Analyser, open_analyser
 from ...text.linking import Linker
+from ...text.turns import count_words
 from ..grounding import first_mentions, latest_mentions
 from .regressor import FEATURES, Matrix
 

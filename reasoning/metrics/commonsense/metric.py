@@ -20,7 +20,8 @@ from ....graph.errors import InputError, ModelError
 from ....graph.item import Item
 from ....graph.protocol import COUNTS, KnowledgeGraph
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ...text.language import Analyser, count_words, is_english
+from ...text.language import Analyser, is_english
+from ...text.turns import count_words
 from .features import LOSSES, FeatureExtractor, open_features
 from .regressor import Matrix, Regressor, load_regressor, shapley_values
 

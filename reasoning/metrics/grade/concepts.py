@@ -21,7 +21,7 @@ from ....graph.errors import InputError
 from ....graph.names import text_of
 from ....graph.open import index_of
 from ....graph.protocol import ConceptIndex, KnowledgeGraph
-from ...cache import LruCache
+from ...lru_cache import LruCache
 from ...models.encoder import TextEncoder
 
 Floats = NDArray[np.float32]

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from ....graph.errors import InputError, ModelError
 from ....graph.protocol import MAX_HOPS, KnowledgeGraph
-from ...cache import LruCache
-from ...text.language import count_words
+from ...lru_cache import LruCache
 from ...text.linking import Linker, Mention
+from ...text.turns import count_words
 
 Floats = NDArray[np.float32]
 Hops = NDArray[np.int8]

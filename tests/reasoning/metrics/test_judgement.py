@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.open import open_graph
-from tacit.reasoning.metrics.judgement import PROBE, make, transcript
+from tacit.reasoning.metrics.judgement import PROBE, make
 from tacit.reasoning.metrics.judgement_claims import AGAINST, GraphClaims
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.text.language import open_analyser
 from tacit.reasoning.text.linking import Linker
 from tacit.reasoning.text.parsing import open_parser
+from tacit.reasoning.text.turns import transcript
 
 from ..training.tiny_dialogues import tiny_dialogues
 from .accent.tiny_judges import CHAT, KINDS, save_judge
@@ -32,6 +33,7 @@ from tacit.reasoning.training.reference import LEAST_JUDGED
 
 WORDS = ["yes no", ": yes", ": no", "Yes No", ": Yes", ": No"] * 4
 WIDTH, LAYERS = 32, 3
+PROPOSED = "\nProposed reply by A:"
 PAIRS = [
     (("i have a dog", "it wants a bone"), "give it a bone"),
     (("i have a dog", "it wants a bone"), "we swam in the sea all day long and went to the beach"),
@@ -63,7 +65,7 @@ def read_at_once(causal: CausalModel, turns: tuple[str, ...], response: str) -> 
     prompt = JudgementPrompt(causal)
     before, after = prompt.template
     special = causal.tokenizer(before, add_special_tokens=False)["input_ids"]
-    ids = [*special, *causal.tokens([transcript(turns)])[0], *causal.tokens([f" {response}"])[0]]
+    ids = [*special, *causal.tokens([transcript(turns, PROPOSED)])[0], *causal.tokens([f" {response}"])[0]]
     ids += causal.tokenizer(after, add_special_tokens=False)["input_ids"]
     if ids[0] != causal.begin:
         ids.insert(0, causal.begin)
@@ -99,7 +101,7 @@ def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: Caus
 
     monkeypatch.setattr(judge.prompt.causal.body, "forward", counted)
     scores = judge.score_batch([(list(turns), response) for turns, response in PAIRS])
-    texts = [len(causal.tokens([text])[0]) for text in {*map(transcript, (turns for turns, _ in PAIRS))}]
+    texts = [len(causal.tokens([text])[0]) for text in {transcript(turns, PROPOSED) for turns, _ in PAIRS}]
     after = len(template_tokens(causal, judge.prompt.template)[1])
     replies = sum(
         len(causal.tokens([f" {response}"])[0]) + after for response in dict.fromkeys(response for _, response in PAIRS)

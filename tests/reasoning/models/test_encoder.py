@@ -21,7 +21,8 @@ from itertools import combinations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning.models import encoder as room
-from tacit.reasoning.models.encoder import CALL, TextEncoder, close_encoders, file_sha256, find_encoder, open_encoder, together
+from tacit.reasoning.models.batching import CALL, together
+from tacit.reasoning.models.encoder import TextEncoder, close_encoders, file_sha256, find_encoder, open_encoder
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 

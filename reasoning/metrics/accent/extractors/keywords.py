@@ -24,7 +24,7 @@ from .....graph.errors import InputError
 from .....graph.item import Item
 from .....graph.names import lemmas, text_of
 from .....graph.protocol import KnowledgeGraph
-from ....cache import LruCache
+from ....lru_cache import LruCache
 from ....text.language import Analyser, Token, open_analyser
 from ..events import RELATIONS, EventTuple, Kind, Where, in_order
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .....graph.item import Item
-from ....cache import LruCache
+from ....lru_cache import LruCache
 from ....text.parsing import Parser, open_parser
 from ..events import EventTuple, Kind, Where, head_form, in_order
 from .clauses import Clause, clauses_of, resolved

@@ -16,7 +16,7 @@ from typing import Any
 
 from .....graph.errors import InputError, ModelError
 from .....graph.item import Item
-from ....cache import LruCache
+from ....lru_cache import LruCache
 from ....models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
 from ..events import RELATIONS, EventTuple, Kind, head_form, in_order, normalise
 

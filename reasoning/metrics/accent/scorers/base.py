@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .....graph.errors import InputError
 from .....graph.schema import shape
-from ..tails.source import KnownTail
+from ..tails.known_tails import KnownTail
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..tails.source import Found, Query, TailSource
+from ..tails.known_tails import Found, Query, TailSource
 from ..verbalise import statement
 from .base import SHOWN, CloseTail, Embed, Triple, TupleScore, TupleScorer, Vectors, check_relations
 from .compact import Scale

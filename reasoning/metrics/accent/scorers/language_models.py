@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from .....graph.errors import InputError
-from ....cache import LruCache
+from ....lru_cache import LruCache
 from ....models.asking import PLACEHOLDER, Template, chat_template, chats, template_tokens
 from ....models.causal_lm import CausalModel, open_causal, read_ends
 from ....models.linear_probe import Probe, ProbeKind
 from ..events import tail_form
 from ..tails.comet import Comet
-from ..tails.source import Query
+from ..tails.known_tails import Query
 from ..verbalise import VERBALISED, Verbalised, as_prompt, verbalise
 from .base import Triple, TupleScore, check_relations
 

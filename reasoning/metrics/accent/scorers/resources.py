@@ -11,9 +11,9 @@ from .....graph.errors import ModelError
 from .....graph.protocol import KnowledgeGraph, TailsInBulk
 from ....registry import load_scorer
 from ..events import RELATIONS
-from ..tails.lookup import GraphTails
-from ..tails.source import Chain, TailSource
-from ..tails.table import Events, EventTable, events_home, open_table
+from ..tails.event_table import Events, EventTable, events_home, open_table
+from ..tails.known_tails import TailSource
+from ..tails.sources import AbsentComet, CachedTails, Chain, CometTails, GraphTails, NearestTails
 from .base import TupleScorer
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class ScorerResources:
     def events(self) -> Events:
         """The graph's events: those of a store are asked for by Cypher, those of other graphs are in the table."""
         if isinstance(self.graph, TailsInBulk):
-            from ..tails.stored import StoredEvents
+            from ..tails.event_store import StoredEvents
 
             return StoredEvents(self.graph)
         return self.table
@@ -85,7 +85,7 @@ class ScorerResources:
     @cached_property
     def vectors(self) -> Any:
         """Embeddings, stored beside the graph."""
-        from ..tails.vectors import VectorCache
+        from ..tails.vector_cache import VectorCache
 
         return VectorCache(events_home(self.graph), self.encoder)
 
@@ -114,8 +114,6 @@ class ScorerResources:
         if comet is not None:
             sources.append(self._comet(comet, remember))
         else:
-            from ..tails.journal import CachedTails
-
             sources.append(CachedTails(self.memory))
         return Chain(sources)
 
@@ -169,13 +167,9 @@ class ScorerResources:
         return comet if hasattr(comet, "generate") else open_comet(comet or DEFAULT_COMET, device=self.device)
 
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
-        from ..tails.lookup import NearestTails
-
         return NearestTails(graph, self.vectors, limit=limit, threshold=threshold, progress=self._counter("embedding the heads"))
 
     def _comet(self, comet: Any, remember: bool) -> TailSource:
-        from ..tails.journal import AbsentComet, CometTails
-
         try:
             return CometTails(self.comet(comet), self.memory, remember=remember)
         except ModelError as error:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from .....graph.compiling import compiled
 from .....graph.errors import ModelError
-from ....cache import LruCache
+from ....lru_cache import LruCache
 from ..events import head_form
-from ..tails.source import RETRIEVER_PREFIX, KnownTail, Origin
+from ..tails.known_tails import RETRIEVER_PREFIX, KnownTail, Origin
 from ..verbalise import statement
 from .base import SHOWN, CloseTail, Embed, Triple, TupleScore, Vectors, check_relations
 from .compact import Compact, Quantised

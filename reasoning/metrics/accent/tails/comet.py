@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from .....graph.errors import InputError
 from .....graph.names import normalise_event
+from ....models.batching import padded, together
 from ....models.causal_lm import CausalModel
-from ....models.encoder import padded, together
 from ....models.hub import ModelFiles, extra_of, find_model, is_seq2seq, need, open_model
 from ..events import head_form
 from ..verbalise import statement
-from .source import Found, KnownTail, Origin, Query
+from .known_tails import Found, KnownTail, Origin, Query
 
 DEFAULT_COMET = "mismayil/comet-bart-ai2"
 BEAMS = 10

@@ -1,4 +1,4 @@
-"""The store of tails that COMETs generated, so that no query is generated twice, and the tail sources over it.
+"""The store of tails that COMETs generated, so that no query is generated twice.
 
 The embedded engine allows one writer, so beside an embedded graph generated tails are appended to a journal: one JSON record a
 line, appended in one write under a lock, by any number of processes. Readers follow the file as it grows. :func:`merge_cache`
@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .....graph.atomic import lock
-from .....graph.errors import GraphError, InputError, TacitError, reason_of
+from .....graph.errors import GraphError, InputError
 from .....graph.loading import checked
 from .....graph.model import Assertion
 from .....graph.names import event_uri, text_of
 from .....graph.open import store_of
 from .....graph.protocol import KnowledgeGraph, WritableGraph
 from ..events import head_form
-from .comet import NOTHING, Comet, Generated, as_known
-from .source import Found, Query
-from .table import GENERATED_PREFIX, Events
+from .comet import NOTHING, Generated
+from .event_table import GENERATED_PREFIX, Events
+from .known_tails import Query
 
 JOURNAL = "learnt.jsonl"
 
@@ -265,81 +265,3 @@ def writable(graph: KnowledgeGraph) -> WritableGraph:
 
 def _key(query: Query) -> Query:
     return Query(head_form(query.head), query.relation)
-
-
-# Tail sources over generated tails.
-
-
-class CometTails:
-    """Tails of one COMET: stored ones, and generated ones for new queries."""
-
-    def __init__(self, comet: Comet, memory: TailCache | None, *, remember: bool = True) -> None:
-        """Generate with ``comet``; with ``remember`` its tails are stored in ``memory``, which is read in any case."""
-        self.comet = comet
-        self.memory = memory
-        self.remember = remember and memory is not None
-        self.signature = f"comet:{comet.signature}"
-
-    def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return the model's tails for each query; none, with a note, when the model fails."""
-        asked = [Query(head_form(query.head), query.relation) for query in queries]
-        answers = self._remembered(asked)
-        unseen = [query for query in dict.fromkeys(asked) if query not in answers]
-        note = self._generate(unseen, answers) if unseen else ""
-        fresh = set(unseen)
-        found = [as_known(query, answers.get(key, ()), self.comet.source) for query, key in zip(queries, asked, strict=True)]
-        return [one._replace(note=note) if key in fresh else one for one, key in zip(found, asked, strict=True)]
-
-    def _remembered(self, queries: Sequence[Query]) -> dict[Query, Sequence[Generated]]:
-        if self.memory is None:
-            return {}
-        self.memory.refresh()
-        stored = {query: self.memory.recall(query, self.comet.source) for query in queries}
-        return {query: tails for query, tails in stored.items() if tails is not None}
-
-    def _generate(self, queries: Sequence[Query], answers: dict[Query, Sequence[Generated]]) -> str:
-        """Generate tails and store them; return a note where either fails, since a failure must not end the scoring."""
-        try:
-            generated = self.comet.generate(queries)
-        except Exception as error:  # torch and models raise errors of many types
-            return f"the COMET {self.comet.files.given} failed ({reason_of(error)}), so only the graph was used"
-        answers.update(zip(queries, generated, strict=True))
-        if self.remember and self.memory is not None:
-            try:
-                self.memory.keep(queries, generated, self.comet.source)
-            except (TacitError, OSError) as error:
-                return f"the tails that the COMET generated could not be stored: {error}"
-        return ""
-
-
-class AbsentComet:
-    """Replaces a COMET that cannot be opened: has no tails, and notes the reason."""
-
-    signature = "comet:absent"
-
-    def __init__(self, reason: str) -> None:
-        self._note = f"no COMET could be opened, so only the graph was used: {reason}"
-
-    def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return no tails for each query, with the reason."""
-        return [Found(note=self._note) for _ in queries]
-
-
-class CachedTails:
-    """The stored tails of all COMETs that a journal holds, as of the time this was opened."""
-
-    def __init__(self, memory: TailCache) -> None:
-        self._memory = memory
-        self._sources = memory.sources()
-        self.signature = f"learnt:{memory.digest}" if memory.digest else ""
-
-    def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return the stored tails of each query, by source in order of name."""
-        return [
-            Found(tuple(
-                tail
-                for source in self._sources
-                for tail in as_known(query, self._memory.recall(query, source) or (), source).tails
-            ))
-            for query in queries
-        ]  # fmt: skip

@@ -19,7 +19,7 @@ pytest.importorskip("transformers")
 from tacit.reasoning.metrics.accent.scorers.kgbert import classifier_input, open_kgbert
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.tails.comet import CausalWriter, as_known, open_comet, open_writer
-from tacit.reasoning.metrics.accent.tails.source import Query
+from tacit.reasoning.metrics.accent.tails.known_tails import Query
 from tacit.reasoning.models.hub import find_model
 from tacit.reasoning.training.comet import train_comet
 from tacit.reasoning.training.kgbert import train_kgbert

@@ -16,18 +16,15 @@ from tacit.graph import WritableGraph, open_graph, open_index
 from tacit.graph.errors import GraphBusy, GraphError
 from tacit.graph.model import Assertion, LoadCounts
 from tacit.graph.names import event_uri
+from tacit.reasoning.metrics.accent.tails.event_table import open_table
 from tacit.reasoning.metrics.accent.tails.journal import (
     JOURNAL,
-    AbsentComet,
-    CachedTails,
-    CometTails,
     Journal,
     TailCache,
     merge_cache,
 )
-from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
-from tacit.reasoning.metrics.accent.tails.source import Chain, Found, Origin, Query, TailSource
-from tacit.reasoning.metrics.accent.tails.table import open_table
+from tacit.reasoning.metrics.accent.tails.known_tails import Found, Origin, Query, TailSource
+from tacit.reasoning.metrics.accent.tails.sources import AbsentComet, CachedTails, Chain, CometTails, GraphTails
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import ToldComet, world

@@ -17,7 +17,7 @@ from tacit.reasoning.metrics.accent.events import EventTuple, Kind, Where
 from tacit.reasoning.metrics.accent.metric import PAPER_ENCODER, Accent, make
 from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Triple, TupleScore
 from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
-from tacit.reasoning.metrics.accent.tails.source import KnownTail, Origin
+from tacit.reasoning.metrics.accent.tails.known_tails import KnownTail, Origin
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import ToldComet, WordEncoder, world
@@ -236,7 +236,7 @@ def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp
     """The model words triples in its own way; the evidence is the graph's edge where there is one, else the model's word."""
     pytest.importorskip("torch")
     from tacit.reasoning.metrics.accent.events import RELATIONS
-    from tacit.reasoning.metrics.accent.tails.table import open_table
+    from tacit.reasoning.metrics.accent.tails.event_table import open_table
     from tacit.reasoning.training.recipe import RetrieverRecipe
     from tacit.reasoning.training.retriever import train_retriever
 

@@ -19,7 +19,7 @@ from tacit.reasoning.metrics.accent.scorers.base import Triple
 from tacit.reasoning.metrics.accent.scorers.compact import Compact, from_bytes, open_compact, quantise, to_bytes
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import HEAD_WIDTH, TAIL_WIDTH, Retriever, Support
-from tacit.reasoning.metrics.accent.tails.source import Origin
+from tacit.reasoning.metrics.accent.tails.known_tails import Origin
 from tacit.reasoning.metrics.accent.verbalise import statement
 
 from tests.conftest import Stored

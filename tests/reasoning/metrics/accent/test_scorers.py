@@ -19,9 +19,9 @@ from tacit.reasoning.metrics.accent.scorers.compatibility import (
     Part,
 )
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
-from tacit.reasoning.metrics.accent.tails.lookup import GraphTails
-from tacit.reasoning.metrics.accent.tails.source import Origin
-from tacit.reasoning.metrics.accent.tails.table import open_table
+from tacit.reasoning.metrics.accent.tails.event_table import open_table
+from tacit.reasoning.metrics.accent.tails.known_tails import Origin
+from tacit.reasoning.metrics.accent.tails.sources import GraphTails
 from tacit.reasoning.registry import SCORER_REGISTRY
 
 from tests.conftest import Stored

@@ -11,10 +11,11 @@ from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
-from tacit.reasoning.metrics.accent.tails.lookup import GraphTails, NearestTails
-from tacit.reasoning.metrics.accent.tails.source import Chain, Found, KnownTail, Origin, Query
-from tacit.reasoning.metrics.accent.tails.table import EventTable, events_home, open_table
-from tacit.reasoning.metrics.accent.tails.vectors import VectorCache
+from tacit.graph.storage import HEADER
+from tacit.reasoning.metrics.accent.tails.event_table import EventTable, events_home, open_table
+from tacit.reasoning.metrics.accent.tails.known_tails import Found, KnownTail, Origin, Query
+from tacit.reasoning.metrics.accent.tails.sources import Chain, GraphTails, NearestTails
+from tacit.reasoning.metrics.accent.tails.vector_cache import VectorCache
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import WordEncoder, world
@@ -68,6 +69,20 @@ def test_a_table_is_made_once_and_goes_with_the_graph(stored: Stored, tmp_path: 
         second = open_table(graph)
     assert second.exact("PersonX sleeps") is not None
     assert not first.folder.exists()
+
+
+def test_a_table_has_a_header_so_that_builders_do_not_replace_each_others(stored: Stored, tmp_path: Path) -> None:
+    built: list[int] = []
+
+    def another_builder(_: int) -> None:
+        if not built:
+            built.append((open_table(graph, home=tmp_path / "events").folder / HEADER).stat().st_ino)
+
+    with open_graph(stored(world(), tmp_path / "graph")) as graph:
+        table = open_table(graph, home=tmp_path / "events", progress=another_builder)
+    assert [(table.folder / HEADER).stat().st_ino] == built
+    with pytest.raises(GraphError, match="belongs to another graph"):
+        EventTable(table.folder, digest="another")
 
 
 def test_a_damaged_table_is_made_anew(stored: Stored, tmp_path: Path) -> None:

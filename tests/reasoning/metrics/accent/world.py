@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri, event_uri
 from tacit.reasoning.metrics.accent.tails.comet import Generated
-from tacit.reasoning.metrics.accent.tails.source import Query
+from tacit.reasoning.metrics.accent.tails.known_tails import Query
 
 EVENTS = (
     ("PersonX buys a dog", "xWant", "to feed the dog", 1.0),

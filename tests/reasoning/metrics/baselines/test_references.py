@@ -20,7 +20,7 @@ from tacit.reasoning.base import Metric
 from tacit.reasoning.explanation import explain
 from tacit.reasoning.metrics.baselines.references import NO_REFERENCE, NO_RESPONSE
 from tacit.reasoning.registry import metric_kind
-from tacit.reasoning.text.language import count_words
+from tacit.reasoning.text.turns import count_words
 
 pytest.importorskip("sacrebleu")
 pytest.importorskip("rouge_score")

@@ -16,7 +16,7 @@ from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, PARTS, ope
 
 pytest.importorskip("transformers")
 
-from tacit.reasoning.cache import clear_caches
+from tacit.reasoning.lru_cache import clear_caches
 from tacit.reasoning.metrics.coherence.parts import Expectation, open_language_model
 from tacit.reasoning.models.encoder import open_encoder
 from tacit.reasoning.training.card import coherence_card as card
@@ -180,5 +180,5 @@ def test_a_header_that_does_not_tell_its_language_model_is_refused(folder: Path,
     weights = {key: value for key, value in header["weights"].items() if EXPECTATION not in key}
     for broken in ({"language_model": {}}, {"language_model": 3}, {"weights": weights}):
         (copy / "coherence.json").write_text(json.dumps(header | broken))
-        with pytest.raises(ModelError, match="is no coherence checkpoint"):
+        with pytest.raises(ModelError, match="is not a coherence checkpoint"):
             open_checkpoint(copy)

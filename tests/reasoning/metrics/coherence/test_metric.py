@@ -245,7 +245,7 @@ def test_what_is_broken_is_named_in_one_sentence(folder: Path, encoder: Path, tm
         "[" * 5_000,
     ):
         (copy / "coherence.json").write_text(broken)
-        with pytest.raises(ModelError, match="is no coherence checkpoint"):
+        with pytest.raises(ModelError, match="is not a coherence checkpoint"):
             load_metric("coherence", checkpoint=copy, encoder=encoder)
     tuned = header | {"files": header["files"] | {"encoder.safetensors": "0"}}
     (copy / "coherence.json").write_text(json.dumps(tuned))

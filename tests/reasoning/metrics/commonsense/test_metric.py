@@ -22,8 +22,9 @@ from tacit.reasoning.metrics.commonsense.features import FeatureExtractor, Tripl
 from tacit.reasoning.metrics.commonsense.metric import NO_TRIPLE, NO_WORD, SHIPPED, Commonsense
 from tacit.reasoning.metrics.commonsense.regressor import FEATURES, VARIANTS, load_regressor, to_bytes, variant_features
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
-from tacit.reasoning.text.judgeable import BLANK, FOREIGN, KEYWORDS
-from tacit.reasoning.text.language import SpacyAnalyser, count_words
+from tacit.reasoning.text.language import SpacyAnalyser
+from tacit.reasoning.text.text_check import BLANK, FOREIGN, KEYWORDS
+from tacit.reasoning.text.turns import count_words
 
 from tests.networkx_oracle import OracleGraph
 from tests.reasoning.metrics.commonsense.small_regressors import random_regressor

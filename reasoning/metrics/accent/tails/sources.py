@@ -1,4 +1,4 @@
-"""Tail sources over the graph: tails of the head itself in any wording, and tails of the nearest heads.
+"""Tail sources: tails of the head itself in any wording, of the nearest heads, and of COMETs; and a chain of sources.
 
 Wordings are tried in the order of :func:`..events.head_forms`; then heads with the same comparison key count as the same event.
 The nearest heads, by cosine of embeddings, are used only when none of these has tails under the relation, and only with tails
@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .....graph.errors import InputError
+from .....graph.errors import InputError, TacitError, reason_of
 from ..events import comparison_key, head_form, head_forms
-from .comet import NOTHING
-from .source import Found, KnownTail, Origin, Query
-from .table import Events, Lookup
-from .vectors import VectorCache
+from .comet import NOTHING, Comet, Generated, as_known
+from .event_table import Events, Lookup
+from .journal import TailCache
+from .known_tails import Found, KnownTail, Origin, Query, TailSource
+from .vector_cache import VectorCache
 
 DEFAULT_NEAREST = 10
 DEFAULT_THRESHOLD = 0.7
@@ -131,3 +132,107 @@ class NearestTails:
         places = np.flatnonzero(cosines >= self.threshold)
         best = places[np.lexsort((places, -cosines[places]))[: 8 * self.limit]]
         return list(zip(best.tolist(), cosines[best].tolist(), strict=True))
+
+
+# Tails that COMETs generate, and those that a journal holds.
+
+
+class CometTails:
+    """Tails of one COMET: stored ones, and generated ones for new queries."""
+
+    def __init__(self, comet: Comet, memory: TailCache | None, *, remember: bool = True) -> None:
+        """Generate with ``comet``; with ``remember`` its tails are stored in ``memory``, which is read in any case."""
+        self.comet = comet
+        self.memory = memory
+        self.remember = remember and memory is not None
+        self.signature = f"comet:{comet.signature}"
+
+    def find(self, queries: Sequence[Query]) -> list[Found]:
+        """Return the model's tails for each query; none, with a note, when the model fails."""
+        asked = [Query(head_form(query.head), query.relation) for query in queries]
+        answers = self._remembered(asked)
+        unseen = [query for query in dict.fromkeys(asked) if query not in answers]
+        note = self._generate(unseen, answers) if unseen else ""
+        fresh = set(unseen)
+        found = [as_known(query, answers.get(key, ()), self.comet.source) for query, key in zip(queries, asked, strict=True)]
+        return [one._replace(note=note) if key in fresh else one for one, key in zip(found, asked, strict=True)]
+
+    def _remembered(self, queries: Sequence[Query]) -> dict[Query, Sequence[Generated]]:
+        if self.memory is None:
+            return {}
+        self.memory.refresh()
+        stored = {query: self.memory.recall(query, self.comet.source) for query in queries}
+        return {query: tails for query, tails in stored.items() if tails is not None}
+
+    def _generate(self, queries: Sequence[Query], answers: dict[Query, Sequence[Generated]]) -> str:
+        """Generate tails and store them; return a note where either fails, since a failure must not end the scoring."""
+        try:
+            generated = self.comet.generate(queries)
+        except Exception as error:  # torch and models raise errors of many types
+            return f"the COMET {self.comet.files.given} failed ({reason_of(error)}), so only the graph was used"
+        answers.update(zip(queries, generated, strict=True))
+        if self.remember and self.memory is not None:
+            try:
+                self.memory.keep(queries, generated, self.comet.source)
+            except (TacitError, OSError) as error:
+                return f"the tails that the COMET generated could not be stored: {error}"
+        return ""
+
+
+class AbsentComet:
+    """Replaces a COMET that cannot be opened: has no tails, and notes the reason."""
+
+    signature = "comet:absent"
+
+    def __init__(self, reason: str) -> None:
+        self._note = f"no COMET could be opened, so only the graph was used: {reason}"
+
+    def find(self, queries: Sequence[Query]) -> list[Found]:
+        """Return no tails for each query, with the reason."""
+        return [Found(note=self._note) for _ in queries]
+
+
+class CachedTails:
+    """The stored tails of all COMETs that a journal holds, as of the time this was opened."""
+
+    def __init__(self, memory: TailCache) -> None:
+        self._memory = memory
+        self._sources = memory.sources()
+        self.signature = f"learnt:{memory.digest}" if memory.digest else ""
+
+    def find(self, queries: Sequence[Query]) -> list[Found]:
+        """Return the stored tails of each query, by source in order of name."""
+        return [
+            Found(tuple(
+                tail
+                for source in self._sources
+                for tail in as_known(query, self._memory.recall(query, source) or (), source).tails
+            ))
+            for query in queries
+        ]  # fmt: skip
+
+
+# Several sources: the first with tails for a query answers it.
+
+
+class Chain:
+    """Several tail sources as one."""
+
+    def __init__(self, sources: Sequence[TailSource]) -> None:
+        """Query ``sources`` in this order."""
+        self.sources = tuple(sources)
+        self.signature = ",".join(source.signature for source in sources if source.signature) or "none"
+
+    def find(self, queries: Sequence[Query]) -> list[Found]:
+        """Return for each query the tails of the first source that has any, with the notes of all queried sources."""
+        found = dict.fromkeys(queries, Found())
+        notes: dict[Query, list[str]] = {query: [] for query in found}
+        for source in self.sources:
+            open_queries = [query for query, one in found.items() if not one.tails]
+            if not open_queries:
+                break
+            for query, one in zip(open_queries, source.find(open_queries), strict=True):
+                found[query] = one
+                if one.note:
+                    notes[query].append(one.note)
+        return [found[query]._replace(note="; ".join(dict.fromkeys(notes[query]))) for query in queries]

@@ -1,9 +1,8 @@
-"""The events of a graph as memory-mapped arrays: heads, their tails by relation, and sources; and tails back to assertions.
+"""The events of a graph as memory-mapped arrays: heads, their tails by relation, and sources.
 
 The arrays are built in one pass and stored beside the graph, in a folder named by its digest, so a table is never used for
 another graph. ATOMIC's assertions between events are taken unchanged. ConceptNet holds similar knowledge of phrases without a
 subject (``go fishing -HasPrerequisite-> buy bait``); those relations get the names of ATOMIC's (:data:`RENAMED`).
-:class:`Provenance` finds the assertion behind a known tail.
 """
 
 from __future__ import annotations
@@ -16,17 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .....graph.cache import cache_folder
-from .....graph.errors import GraphError, InputError
+from .....graph.errors import GraphError
 from .....graph.index.open import index_home
 from .....graph.model import Assertion
-from .....graph.model import Path as GraphPath
-from .....graph.names import concept_uri, event_uri, text_of
+from .....graph.names import text_of
 from .....graph.protocol import KnowledgeGraph
 from .....graph.storage import HEADER, seal, sweep, unseal, whole_folder
-from ....cache import LruCache
 from ..events import comparison_key, tail_form
 from ..verbalise import statement
-from .source import RETRIEVER_PREFIX, KnownTail, Origin, Query
+from .known_tails import Query
 
 RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedByGoal": "xIntent", "CausesDesire": "xWant"}
 """ConceptNet's relations between actions, and the relations of ATOMIC with the same meaning for PersonX."""
@@ -65,7 +62,7 @@ Lookup = Callable[[int, str], list[EventTail]]
 
 
 class Events(Protocol):
-    """The events of a graph: an :class:`EventTable`, or :class:`.stored.StoredEvents`."""
+    """The events of a graph: an :class:`EventTable`, or :class:`.event_store.StoredEvents`."""
 
     @property
     def heads(self) -> Sequence[str]:
@@ -320,65 +317,3 @@ def _forget_others(home: Path, digest: str) -> None:
             if (other / HEADER).exists() and other.name != digest:
                 shutil.rmtree(other, ignore_errors=True)
     sweep(home)
-
-
-# Provenance: from a known tail back to the assertion of the graph.
-#
-# The table renames and inverts relations and words phrases as events. An explanation shows edges of the graph, so each tail that
-# it shows is looked up: among ATOMIC's assertions about the head, inverted ones, and ConceptNet's between the two phrases.
-
-_Key = tuple[str, str, str, str]
-
-
-class Provenance:
-    """Looks up the assertions behind known tails in one graph, with an LRU cache."""
-
-    def __init__(self, graph: KnowledgeGraph, cache_size: int = 20_000) -> None:
-        """Look up in ``graph``."""
-        self.graph = graph
-        self._found: LruCache[_Key, tuple[GraphPath | None]] = LruCache(cache_size)
-
-    def path(self, tail: KnownTail, relation: str) -> GraphPath | None:
-        """Return the edge by which ``tail`` follows its head, directed from head to tail; None when the graph has none.
-
-        Of several with the same source the strongest is returned.
-        """
-        if tail.origin is Origin.MODEL:
-            return None
-        key = (tail.head, relation, tail.text, tail.source)
-        known = self._found.get(key)
-        if known is None:
-            known = (self._look_up(tail, relation),)
-            self._found.put(key, known)
-        return known[0]
-
-    def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
-        from_model = tail.source.startswith(RETRIEVER_PREFIX)  # a compact model does not keep sources
-        rows = [row for row in self._candidates(tail, relation, from_model) if from_model or row[1].source == tail.source]
-        if not rows:
-            return None
-        nodes, assertion = min(rows, key=lambda row: row[1].order)
-        return GraphPath(nodes, (assertion,))
-
-    def _candidates(self, tail: KnownTail, relation: str, from_model: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
-        """Every assertion that may be the tail's, with its ends in the order of head and tail.
-
-        Tails are compared by text, or, for a compact model's tail, by statement.
-        """
-        try:
-            start, end = event_uri(tail.head), event_uri(tail.text)
-            first, last = concept_uri(tail.head), concept_uri(tail.text)
-        except InputError:
-            return
-        for row in self.graph.tails(start, relation):
-            text = text_of(row.tail)
-            if (statement(text, relation) if from_model else text) == tail.text:
-                yield (row.head, row.tail), row
-        for name, other in TURNED.items():
-            if other == relation:
-                yield from (((row.tail, row.head), row) for row in self.graph.tails(end, name) if text_of(row.tail) == tail.head)
-        if relation in RENAMED.values() and first != last:
-            for path in self.graph.triples_between([first], [last]):
-                (row,) = path.assertions
-                if row.head == first and RENAMED.get(row.relation) == relation:
-                    yield (row.head, row.tail), row

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.reasoning.text.judgeable import BLANK, FOREIGN, KEYS, KEYWORDS, unreadable, why_not
+from tacit.reasoning.text.text_check import BLANK, FOREIGN, KEYS, KEYWORDS, unreadable, why_not
 
 CASES: dict[str, Any] = json.loads((Path(__file__).parent / "unjudgeable.json").read_text(encoding="utf-8"))
 DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[3].parent / "shared" / "data")) / "dialogues"

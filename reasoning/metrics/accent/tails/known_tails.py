@@ -1,4 +1,4 @@
-"""The interface of tail sources: queries (head, relation) in, known tails with their origin out; and the chain of sources."""
+"""The interface of tail sources: queries (head, relation) in, known tails with their origin out."""
 
 from __future__ import annotations
 
@@ -73,29 +73,3 @@ class TailSource(Protocol):
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
         """Return the known tails for each query, in order."""
-
-
-# Several sources: the first with tails for a query answers it.
-
-
-class Chain:
-    """Several tail sources as one."""
-
-    def __init__(self, sources: Sequence[TailSource]) -> None:
-        """Query ``sources`` in this order."""
-        self.sources = tuple(sources)
-        self.signature = ",".join(source.signature for source in sources if source.signature) or "none"
-
-    def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return for each query the tails of the first source that has any, with the notes of all queried sources."""
-        found = dict.fromkeys(queries, Found())
-        notes: dict[Query, list[str]] = {query: [] for query in found}
-        for source in self.sources:
-            open_queries = [query for query, one in found.items() if not one.tails]
-            if not open_queries:
-                break
-            for query, one in zip(open_queries, source.find(open_queries), strict=True):
-                found[query] = one
-                if one.note:
-                    notes[query].append(one.note)
-        return [found[query]._replace(note="; ".join(dict.fromkeys(notes[query]))) for query in queries]

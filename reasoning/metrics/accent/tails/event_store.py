@@ -1,8 +1,8 @@
 """The events of a store, asked for by Cypher as they are needed: the tails of many heads in one query.
 
-A score over a store (``--engine store``) uses these instead of the table of :mod:`.table`, so nothing is built beside the graph.
+A score over a store (``--engine store``) uses these instead of :mod:`.event_table`, so nothing is built beside the graph.
 The names of the heads are read once, at the first query; assertions are read by ``cypher/tails.cypher``, for all heads and
-relations of a batch at once. Both give the same tails in the same order, because both go through :func:`.table.entries_of`.
+relations of a batch at once. Both give the same tails in the same order, because both go through :func:`.event_table.entries_of`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from .....graph.model import Assertion
 from .....graph.names import label_of, text_of
 from .....graph.protocol import TailsInBulk
-from ....cache import LruCache
+from ....lru_cache import LruCache
 from ..events import comparison_key
 from ..verbalise import statement
-from .source import Query
-from .table import GENERATED_PREFIX, LEFT_OUT, RENAMED, TURNED, Entry, EventTail, Lookup, entries_of
+from .event_table import GENERATED_PREFIX, LEFT_OUT, RENAMED, TURNED, Entry, EventTail, Lookup, entries_of
+from .known_tails import Query
 
 _Head = tuple[int, str]
 """Number of a head, and a relation."""
@@ -61,7 +61,7 @@ class StoredEvents:
 
     @cached_property
     def relations(self) -> list[str]:
-        """Names of the relations between events, sorted, as :class:`.table.EventTable` has them."""
+        """Names of the relations between events, sorted, as :class:`.event_table.EventTable` has them."""
         events = {relation for _, relation, _ in self._subjects}
         turned = {TURNED[relation] for relation in events & set(TURNED)}
         actions = {RENAMED[relation] for _, relation, _ in self._store.nodes_by("Concept", RENAMED)}
