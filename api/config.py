@@ -59,11 +59,11 @@ def shown(path: Path) -> str:
     return os.path.relpath(path, here) if here.is_relative_to(path.parent) else str(path)
 
 
-def find_config(tell: Callable[[str], object] | None = None) -> Config | None:
+def find_config(warn: Callable[[str], object] | None = None) -> Config | None:
     """Return the settings that apply in the working directory; None if there are none.
 
     Args:
-        tell: is called with a sentence if a file is not used because it belongs to another user.
+        warn: is called with a sentence if a file is not used because it belongs to another user.
 
     Raises:
         InputError: the file cannot be read, is not TOML, has an unknown key or a value of a wrong type; or the file that
@@ -82,8 +82,8 @@ def find_config(tell: Callable[[str], object] | None = None) -> Config | None:
             if not path.is_file() or (name == _SHARED and not _concerns(path)):
                 continue
             if not _trusted(path):
-                if tell is not None:
-                    tell(f"{shown(path)} belongs to another user and is not used; to use it, set {CONFIG}={path}")
+                if warn is not None:
+                    warn(f"{shown(path)} belongs to another user and is not used; to use it, set {CONFIG}={path}")
                 return None
             return read_config(path)
     return None

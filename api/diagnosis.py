@@ -166,11 +166,11 @@ def _version(distribution: str) -> str | None:
 
 def _settings() -> tuple[Check, Config | None]:
     """Check the file of settings, the options of metrics included."""
-    said: list[str] = []
+    sentences: list[str] = []
     try:
-        config = find_config(said.append)
+        config = find_config(sentences.append)
         if config is None:
-            detail = said[0] if said else "no tacit.toml here or above"
+            detail = sentences[0] if sentences else "no tacit.toml here or above"
             return Check("graph", "settings", "ok", detail, facts={"file": None}), None
         check_metrics(config)
         for metric in config.options:
@@ -238,13 +238,13 @@ def _on_server(name: str, origin: str, server: dict[str, str | None]) -> Iterato
     found: list[list[Check]] = []
     faults: list[TacitError] = []
 
-    def ask() -> None:
+    def ping() -> None:
         try:
             found.append(list(_opened(name, origin, server)))
         except TacitError as error:
             faults.append(error)
 
-    asking = threading.Thread(target=ask, daemon=True)
+    asking = threading.Thread(target=ping, daemon=True)
     asking.start()
     asking.join(_SECONDS)
     if faults:

@@ -138,8 +138,10 @@ def _plain(schema: Any, defined: Mapping[str, Any], hidden: Collection[str]) -> 
     found = {name: _plain(one, defined, hidden) for name, one in found.items()}
     if schema.get("type") == "object" and "properties" in schema:
         members = {name: one for name, one in schema["properties"].items() if name not in hidden}
-        told = attributes(schema.get("description", ""))
-        found["properties"] = {name: _described(_plain(one, defined, hidden), told.get(name)) for name, one in members.items()}
+        described = attributes(schema.get("description", ""))
+        found["properties"] = {
+            name: _described(_plain(one, defined, hidden), described.get(name)) for name, one in members.items()
+        }
         if "required" in found:
             found["required"] = [name for name in found["required"] if name not in hidden]
     elif "description" in schema and "enum" not in schema:

@@ -84,11 +84,11 @@ def targets(
     left = reasons(why)
     kept = _distinct_names([row for row, reason in zip(rows, why, strict=True) if reason is None])
     if not kept:
-        told = ", ".join(f"{number:,} for {reason}" for reason, number in left.items() if number)
-        raise InputError(f"none of the {len(rows):,} dialogues of {', '.join(dialogues)} is chosen ({told}); give others")
+        reasons_left = ", ".join(f"{number:,} for {reason}" for reason, number in left.items() if number)
+        raise InputError(f"none of the {len(rows):,} dialogues of {', '.join(dialogues)} is chosen ({reasons_left}); give others")
     weights = TfIdf(words_of(without_speaker(turn)) for _, turns in kept for turn in turns)
     kinds: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
+    questions: Counter[str] = Counter()
     meter = Meter("choosing targets", len(kept), unit="dialogues", noun="dialogues", quiet=quiet or output is None)
     with lines_to(output, apart_from=dialogues[0]) as write, meter:
         for name, turns in kept:
@@ -97,13 +97,13 @@ def targets(
                 kinds[target.kind.value] += 1
                 text = without_speaker(written[target.place])
                 for question in target.questions:
-                    asked[question.value] += 1
+                    questions[question.value] += 1
                     record = {"ID": name, "Dialogue": written, "Target": text, "Question": question.text}
                     write(json_text(record) + "\n")
             meter.add(1)
     report: dict[str, Any] = {
         "read": len(rows), "kept": len(kept), "left_out": left, "targets": dict(sorted(kinds.items())),
-        "questions": dict(sorted(asked.items())), "records": asked.total(), "errors": errors,
+        "questions": dict(sorted(questions.items())), "records": questions.total(), "errors": errors,
     }  # fmt: skip
     if json:
         print_json(report)
@@ -112,8 +112,8 @@ def targets(
         shown = [("dialogues", f"{len(rows):,}"), ("chosen", f"{len(kept):,}")]
         shown += [(f"left out: {reason.value}", f"{left[reason.value]:,}") for reason in Left]
         shown += [(f"targets: {kind}", f"{number:,}") for kind, number in sorted(kinds.items())]
-        shown += [(f"questions: {name}", f"{number:,}") for name, number in sorted(asked.items())]
-        show(facts([*shown, ("records", f"{asked.total():,}")]), sys.stderr)
+        shown += [(f"questions: {name}", f"{number:,}") for name, number in sorted(questions.items())]
+        show(facts([*shown, ("records", f"{questions.total():,}")]), sys.stderr)
 
 
 @create.command()

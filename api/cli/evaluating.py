@@ -99,7 +99,7 @@ def evaluate(
     with open_metrics(names, options, address_of(graph), engine, quiet=quiet) as chosen:
         judged = _scored(collected, chosen, batch_size, quiet)
         signatures = {one.name: str(one.signature) for one in chosen}
-    collected.tell()
+    collected.note()
     collected.faults.require(len(judged), f"none of {len(collected.judgements)} judgements can be scored")
     rows = collected.completed(_compared(judged, names, resamples, seed, by_system, quiet), names)
     for path in plots:
@@ -133,7 +133,7 @@ class _Collected:
         self.errors[dataset] += 1
         self.faults.add(sentence)
 
-    def tell(self) -> None:
+    def note(self) -> None:
         """Print notes on rows that are left out, and on data sets that are in several files."""
         self.faults.note("left out")
         for dataset, files in self.datasets.items():

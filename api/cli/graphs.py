@@ -36,11 +36,11 @@ def info(graph: GraphOrDefault, json: Json = False) -> None:
     index = next(({"path": str(folder), "bytes": _bytes(folder)} for folder in folders if folder.is_dir()), None)
     if json:
         loads = [dump(entry) for entry in manifest.loads]
-        told: dict[str, Any] = {"graph": url, "digest": manifest.digest, **dump(counts), "loads": loads, "index": index}
+        row: dict[str, Any] = {"graph": url, "digest": manifest.digest, **dump(counts), "loads": loads, "index": index}
         entry = None if links.entry is None else dump(links.entry)
         linked = {"links": links.links, "digest": links.digest, "current": is_current(manifest, links), "made_of": entry}
-        told |= {"linked_digest": linked_digest(manifest, links), "links": linked if links.links or entry else None}
-        print_json({**told, "unfinished": unfinished})
+        row |= {"linked_digest": linked_digest(manifest, links), "links": linked if links.links or entry else None}
+        print_json({**row, "unfinished": unfinished})
     else:
         _show(url, counts, manifest, links, index)
         for name in unfinished:

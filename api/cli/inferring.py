@@ -90,7 +90,7 @@ def infer(
         check_output(output, file)
     if svg is not None:
         check_output(svg, file)
-    asked = [question_of(name) for name in question] if question else None
+    chosen_questions = [question_of(name) for name in question] if question else None
     from ...loaders import read_targets
     from ...reasoning.inference import load_inference
     from ..terminal.faults import Faults, report_faults, sound
@@ -110,7 +110,7 @@ def infer(
                 if svg is not None and shown > 1:
                     raise InputError(f"{file} has several dialogues, and --svg draws one; choose it with --item ID")
                 place = _place(row, target, file)
-                questions = asked or (QUESTIONS if row.question is None or target is not None else [row.question])
+                questions = chosen_questions or (QUESTIONS if row.question is None or target is not None else [row.question])
                 drawn = found = inference.answer(row.turns, place, questions, limit=limit)
                 write(_json(row, found) if json or output is not None else _text(row, found))
         if cypher and count and not json:

@@ -269,6 +269,20 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
     return options
 
 
+def plain_options(given: Sequence[str] | None, known: Sequence[str], owner: str) -> dict[str, Any]:
+    """Return the options of one thing from ``NAME=VALUE`` texts; the last value of a name counts."""
+    options: dict[str, Any] = {}
+    for text in given or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise InputError(f"--option {text} is not NAME=VALUE; the options of {owner} are {', '.join(known)}")
+        if name not in known:
+            advice = did_you_mean(name, known, f"it has {', '.join(known)}")
+            raise InputError(f"{owner} has no option {name!r}; {advice}")
+        options[name] = _value(value)
+    return options
+
+
 ITEM_FIELDS = ("history", "response", "turns", "messages", "references", "reference", "id")
 RATED_FIELDS = (*ITEM_FIELDS, "rating", "ratings", "turn_ratings", "dataset", "system")
 

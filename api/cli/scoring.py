@@ -142,7 +142,7 @@ def score(
     target = None if output is None else check_output(output, file)
     written = _form(output, form, text or json)
     where = address_of(graph)
-    asked = Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value)
+    concepts = Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value)
     observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)
     seen = not resume and engine is not RunEngine.RAY  # every row goes through this process, now
@@ -151,7 +151,7 @@ def score(
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
     _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
     if Path(file).is_file():
-        # an unreadable file is an error before anything is said
+        # an unreadable file is an error before any output
         next(iter(read_items(file, strict=strict, columns=columns)), None)
     tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
@@ -161,7 +161,7 @@ def score(
             where,
             names,
             options=options,
-            engine=asked,
+            engine=concepts,
             explain=explain,
             form=written,
             strict=strict,
@@ -181,7 +181,7 @@ def score(
             tuple(names),
             options,
             where,
-            asked,
+            concepts,
             explain or words,
             explain,
             strict,
@@ -239,8 +239,8 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
                 write(in_words(row, first=not tally.rows) if words else one_line(row))
                 tally.add(row)
                 meter.add(1)
-                for tell in observers:
-                    tell(row)
+                for observe in observers:
+                    observe(row)
                 if row.damage:
                     damage = row
             return Done(plan, tally, tally.rows, meter.seconds, reasoner.signatures, damage)
@@ -249,23 +249,23 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
         raise
 
 
-def _form(output: Path | None, asked: Format | None, printed: bool) -> Form:
+def _form(output: Path | None, given: Format | None, printed: bool) -> Form:
     """Return the format of the rows: as given, or by the suffix of the output."""
     from ..scoring.rows import Form
 
-    if asked is Format.PARQUET or (asked is None and output is not None and output.suffix == ".parquet"):
+    if given is Format.PARQUET or (given is None and output is not None and output.suffix == ".parquet"):
         if printed:
             raise InputError("--text and --json print rows, which Parquet cannot hold; leave them out, or write .jsonl")
         if output is None or (output.exists() and not output.is_file()):
             raise InputError("Parquet needs a regular file to write to; name one with --output")
         return Form.PARQUET
     delimited = {".csv": Format.CSV, ".tsv": Format.TSV}
-    chosen = delimited.get(output.suffix) if asked is None and output is not None else asked
+    chosen = delimited.get(output.suffix) if given is None and output is not None else given
     if chosen in (Format.CSV, Format.TSV):
         if printed:
             raise InputError("--text and --json print rows in another form than CSV; leave them out, or write .jsonl")
         return Form(chosen.value)
-    if asked is None and output is not None and Path(output.name.removesuffix(".gz")).suffix in delimited:
+    if given is None and output is not None and Path(output.name.removesuffix(".gz")).suffix in delimited:
         raise InputError(f"{output}: CSV is written without compression; name it .csv, .tsv or .jsonl.gz")
     return Form.GZIP if output is not None and output.suffix == ".gz" else Form.JSONL
 
@@ -282,9 +282,9 @@ def _cluster_options(engine: RunEngine, address: str | None, workers: int | None
 def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
     """Check that a run with --resume or on a cluster is from file to file."""
     if (resume or cluster) and not sharded:
-        asked = "--resume" if resume else "--engine ray"
+        option = "--resume" if resume else "--engine ray"
         where = "standard input" if file == "-" else "standard output" if output is None else "such an output"
-        raise InputError(f"{asked} scores a file into a file of rows, not {where}; name both as files, without --text")
+        raise InputError(f"{option} scores a file into a file of rows, not {where}; name both as files, without --text")
 
 
 def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
@@ -327,8 +327,8 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
         note(f"{name} judged none: it compares with references, and no record has any; add reference or references to each")
     for name, reasons in tally.unjudged.items():
         if name not in alone:
-            said = "; ".join(f"{reason} ({count(number)})" for reason, number in reasons.items())
-            note(f"{name} could not judge {plural(tally.not_judged(name), 'item')}: {said}")
+            notes = "; ".join(f"{reason} ({count(number)})" for reason, number in reasons.items())
+            note(f"{name} could not judge {plural(tally.not_judged(name), 'item')}: {notes}")
     for name, signature in done.signatures.items():
         if tally.judged.get(name) and tally.mean_percentile(name) is None and references_of(name):
             note(f"{name} has no percentiles: no reference is for these options; tacit train reference makes one")

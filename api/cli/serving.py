@@ -118,7 +118,7 @@ def serve(
     plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
     with bind(host, port) as bound, open_engine(address_at(graph), engine, quiet=quiet) as opened:
         app = plan.application(create_app, opened, logging=not quiet, conceptnet_api=conceptnet_api, judges=judges)
-        if plan.tell(default, quiet):
+        if plan.note(default, quiet):
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
         listen(app, bound, plan.settings, quiet=quiet)
 
@@ -201,7 +201,7 @@ class Plan:
         warm(opened)
         return app
 
-    def tell(self, default: DefaultMetrics | None, quiet: bool) -> bool:
+    def note(self, default: DefaultMetrics | None, quiet: bool) -> bool:
         """Tell the settings and, to a person at a terminal, which metrics were chosen by default; return whether there is one."""
         tell_settings(quiet)
         watched = sys.stderr.isatty() and not quiet
@@ -278,7 +278,7 @@ def mcp(
             stack.callback(found.state.service.close)
             return found
 
-        watched = plan.tell(default, quiet)
+        watched = plan.note(default, quiet)
         if bound is None:
             if watched and sys.stdin.isatty():
                 note("waiting for an agent's program on stdin; docs/agents.md says how to configure one; Ctrl+C stops")

@@ -28,7 +28,7 @@ class _Run:
     looked: bool = False
     config: Config | None = None
     taken: dict[str, str] = field(default_factory=dict)
-    told: bool = False
+    shown_once: bool = False
 
 
 _run: ContextVar[_Run] = ContextVar("run")
@@ -102,13 +102,13 @@ def tell_settings(quiet: bool) -> None:
     from ..terminal.screen import note
 
     run = _this_run()
-    if quiet or run.told or not run.taken or run.config is None:
+    if quiet or run.shown_once or not run.taken or run.config is None:
         return
-    run.told = True
+    run.shown_once = True
     first = ("graph", "metrics")
-    said = [f"{key} {run.taken[key]}" for key in first if key in run.taken]
-    said += [f"{key}={value}" for key, value in run.taken.items() if key not in first]
-    note(f"settings of {shown(run.config.path)}: {', '.join(said)}")
+    settings = [f"{key} {run.taken[key]}" for key in first if key in run.taken]
+    settings += [f"{key}={value}" for key, value in run.taken.items() if key not in first]
+    note(f"settings of {shown(run.config.path)}: {', '.join(settings)}")
 
 
 def _this_run() -> _Run:

@@ -5,9 +5,8 @@ For a line without a valid tuple ``score-tuples`` writes a line with ``error`` i
 
 from __future__ import annotations
 
-import json as json_format
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import Enum
@@ -19,14 +18,14 @@ import typer
 
 from ...graph.errors import InputError, MissingExtra
 from ...graph.schema import dump
-from ...reasoning.registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, open_extractor
+from ...reasoning.options import check_option
+from ...reasoning.registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, metric_kind, open_extractor
 from ..opening import open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
 from .options import (
     GRAPH,
-    Dtype,
     Engine,
     GraphNeeded,
     GraphOrDefault,
@@ -38,6 +37,7 @@ from .options import (
     ResampleSeed,
     Strict,
     address_at,
+    plain_options,
 )
 from .settings import tell_settings
 
@@ -47,12 +47,18 @@ if TYPE_CHECKING:
     from ...reasoning.metrics.accent.extractors.extraction_eval import Encode, Estimate, Presence
     from ...reasoning.metrics.accent.scorers.base import TupleScore, TupleScorer
 
+_SCORER_OPTIONS = ("model", "probe", "comet", "remember", "nearest", "threshold", "encoder", "device", "dtype")
 _TOGETHER = 512  # batch size of scorers without a language model; for the others a spinner is shown while the model is opened
 
 
 def complete_scorers(incomplete: str) -> list[str]:
     """Return names of tuple scorers for shell completion."""
     return [name for name in SCORER_REGISTRY.names() if name.startswith(incomplete)]
+
+
+def complete_scorer_options(incomplete: str) -> list[str]:
+    """Return options of tuple scorers for shell completion."""
+    return [f"{name}=" for name in _SCORER_OPTIONS if name.startswith(incomplete)]
 
 
 def score_tuples(
@@ -66,33 +72,16 @@ def score_tuples(
             help=f"The tuple scorer: {', '.join(SCORER_REGISTRY.own)}, or the scorer of a plugin.",
         ),
     ] = DEFAULT_SCORER,
-    nearest: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Number of similar heads to use for an unknown head; 0: none.")
-    ] = 0,
-    threshold: Annotated[float, typer.Option(metavar="X", min=-1, max=1, help="Lowest cosine of similar heads.")] = 0.8,
-    comet: Annotated[
-        str | None,
-        typer.Option(metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A COMET model, for unknown heads and comet-loss."),
-    ] = None,
-    no_remember: Annotated[bool, typer.Option("--no-remember", help="Do not cache the tails that the COMET generates.")] = False,
-    model: Annotated[
-        str | None,
+    option: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="ID|FOLDER|FILE",
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
             show_default=False,
-            help="Model of retriever (default: tacit's own), kg-bert or llm-probe.",
+            autocompletion=complete_scorer_options,
+            help=f"An option of accent that tuple scorers have: {', '.join(_SCORER_OPTIONS)}; repeatable.",
         ),
-    ] = None,
-    probe: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER|FILE", show_default="tacit's own", help="llm-probe: the probe, from tacit train llm-probe."),
-    ] = None,
-    dtype: Annotated[Dtype, typer.Option(help="llm-probe: number format of the model.")] = Dtype.FLOAT32,
-    encoder: Annotated[
-        str | None, typer.Option(metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The sentence encoder.")
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default="the fastest", help="Device for the models, e.g. cpu or cuda.")
     ] = None,
     output: Output = None,
     batch_size: Annotated[
@@ -109,6 +98,7 @@ def score_tuples(
     missing.
     """
     kind = SCORER_REGISTRY.kind(scorer)
+    options = _scorer_options(option)
     readable(file)
     if output is not None:
         check_output(output, file)
@@ -117,12 +107,12 @@ def score_tuples(
     with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.resources import ScorerResources
 
-        resources = ScorerResources(store, encoder=encoder, device=device, dtype=dtype.value, progress=stages.count)
+        resources = ScorerResources(store, progress=stages.count, **_among(options, "encoder", "device", "dtype"))
         tails = None
         if "tails" in kind.options():
-            tails = resources.tails(nearest=nearest, threshold=threshold, comet=comet, remember=not no_remember)
+            tails = resources.tails(**_among(options, "nearest", "threshold", "comet", "remember"))
         with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
-            judge = resources.scorer(scorer, tails=tails, model=model, probe=probe, comet=comet)
+            judge = resources.scorer(scorer, tails=tails, **_among(options, "model", "probe", "comet"))
         stages.end()
         known = judge.relations
         stream = _Stream(file, frozenset(resources.relations() if known is None else known), strict)
@@ -140,6 +130,19 @@ def score_tuples(
         _report(stream, scored, total, meter, judge.signature, output, quiet)
     if stream.faults.number:
         stream.faults.require(scored, f"{file} has no tuple that can be scored")
+
+
+def _scorer_options(given: Sequence[str] | None) -> dict[str, Any]:
+    """Return the options of the scorer, checked as those of ``accent``, whose defaults they have."""
+    kind = metric_kind("accent")
+    options = plain_options(given, _SCORER_OPTIONS, "score-tuples")
+    for name, value in options.items():
+        check_option("accent", kind, name, value)
+    return {**_among(kind.options(), *_SCORER_OPTIONS), **options}
+
+
+def _among(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: options[name] for name in names}
 
 
 def merge_cache(
@@ -362,17 +365,7 @@ def evaluate_tuples(
 def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) -> dict[str, Any]:
     """Return the options of the extractor from ``NAME=VALUE`` texts, with ``pipeline`` if it has that option."""
     known = EXTRACTOR_REGISTRY.kind(extractor).options()
-    options: dict[str, Any] = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise InputError(f"--option {text} is not NAME=VALUE, e.g. cache_size=1000")
-        if name.strip() not in known:
-            raise InputError(f"the extractor {extractor} has no option {name.strip()!r}; it has {', '.join(known)}")
-        try:
-            options[name.strip()] = json_format.loads(value)
-        except ValueError:
-            options[name.strip()] = value
+    options = plain_options(given, list(known), f"the extractor {extractor}")
     if pipeline is not None and "pipeline" in known:
         options.setdefault("pipeline", pipeline)
     return options

@@ -156,11 +156,11 @@ def scoring_routes(service: Service) -> APIRouter:
         form = DrawnExplanation if body.svg else Explanation
 
         def drawn() -> Response:
-            told = [
+            explanations = [
                 {name: dump(Explanation(item.history, item.response, found), form) for name, found in row.scores.items()}
                 for item, row in zip(items, rows, strict=True)
             ]
-            return answer(dict(zip(("explanations", "other"), told, strict=False)))
+            return answer(dict(zip(("explanations", "other"), explanations, strict=False)))
 
         with service.problems():
             return await service.drawings.run(drawn)

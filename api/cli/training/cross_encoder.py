@@ -49,7 +49,7 @@ def cross_encoder(
     words = [*ratings, "--model", model, "--output", str(output), *(["--tuples"] if tuples else [])]
     facts = {
         "files": files, "command": as_typed("cross-encoder", words, output),
-        "use": "here of an event tuple: `tacit score-tuples FILE --scorer cross-encoder --model FOLDER`" if tuples else
+        "use": "here of an event tuple: `tacit score-tuples FILE --scorer cross-encoder -O model=FOLDER`" if tuples else
         "here of a response after its history: `tacit score FILE --metrics cross-encoder -O cross-encoder.model=FOLDER`",
     }  # fmt: skip
     with Meter("training", None, unit="steps", noun="steps", quiet=quiet) as meter:

@@ -59,8 +59,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def words(place: Path, *more: object) -> list[object]:
     return [
-        "score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder",
-        "--model", place / "model", *more,
+        "score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}",
+        "-O", f"model={place / 'model'}", *more,
     ]  # fmt: skip
 
 
@@ -111,8 +111,8 @@ def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, place: 
         '{"head": "PersonX is hungry", "relation": "Causes", "tail": "PersonX go to food"}\n', encoding="utf-8"
     )
     done = tacit(
-        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
-        place / "model", "--scorer", "compatibility", "--quiet",
+        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}", "-O",
+        f"model={place / 'model'}", "--scorer", "compatibility", "--quiet",
     )  # fmt: skip
     assert done.rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
 
@@ -122,8 +122,8 @@ def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None
         '{"head": "PersonX buys a puppy", "relation": "xReact", "tail": "happy"}\n', encoding="utf-8"
     )
     done = tacit(
-        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "--encoder", place / "encoder", "--model",
-        place / "model", "--quiet", "--nearest", 1, "--threshold", -1,
+        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}", "-O",
+        f"model={place / 'model'}", "--quiet", "-O", "nearest=1", "-O", "threshold=-1",
     )  # fmt: skip
     closest = done.rows[0]["closest"][0]
     assert closest["origin"] == "nearest"
@@ -138,20 +138,20 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path
         tmp_path / "bad.jsonl",
         "--graph",
         place / "graph",
-        "--encoder",
-        place / "encoder",
-        "--model",
-        place / "model",
+        "-O",
+        f"encoder={place / 'encoder'}",
+        "-O",
+        f"model={place / 'model'}",
     ]
     for command, sentence in (
         (["score-tuples", "nothing.jsonl", "--graph", place / "graph"], "there is no file nothing.jsonl"),
         (["score-tuples", place / "tuples.jsonl", "--graph", tmp_path / "none"], "there is no graph at"),
-        (words(place, "--scorer", "kg-bert", "--model", place / "encoder"), "not a AutoModelForSequenceClassification"),
+        (words(place, "--scorer", "kg-bert", "-O", f"model={place / 'encoder'}"), "not a AutoModelForSequenceClassification"),
         (words(place, "--strict"), ":3: there is no relation 'xLikes'"),
         (words(place, "--output", place / "tuples.jsonl"), "is the input; write to another file"),
         (bad, "has no tuple that can be scored; the first error: line 1: head is missing"),
         (
-            ["score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--encoder", place / "encoder"],
+            ["score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}"],
             "was trained on vectors of",
         ),
     ):
@@ -188,13 +188,13 @@ def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, place: P
     card = (comet / "README.md").read_text(encoding="utf-8")
     assert 'layers = 1\ndtype = "bfloat16"\n' in card
     assert "the top 1 layers" in card
-    rows = tacit(*words(place, "--scorer", "comet-loss", "--comet", comet, "--quiet")).rows
-    alone = tacit(*words(place, "--scorer", "comet-loss", "--comet", comet, "--quiet", "--batch-size", 1)).rows
+    rows = tacit(*words(place, "--scorer", "comet-loss", "-O", f"comet={comet}", "--quiet")).rows
+    alone = tacit(*words(place, "--scorer", "comet-loss", "-O", f"comet={comet}", "--quiet", "--batch-size", 1)).rows
     scores = [row["score"] for row in rows if "score" in row]
     assert scores == pytest.approx([row["score"] for row in alone if "score" in row], abs=1e-5)
     assert all(0 < score < 1 for score in scores)
     origins = [
-        tail["origin"] for row in tacit(*words(place, "--comet", comet, "--quiet")).rows for tail in row.get("closest", ())
+        tail["origin"] for row in tacit(*words(place, "-O", f"comet={comet}", "--quiet")).rows for tail in row.get("closest", ())
     ]
     assert {"graph", "comet"} <= set(origins)
 
@@ -219,21 +219,21 @@ def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path
     assert "| licence of the data | MIT |" in card
     assert "tacit train llm-probe judged.csv --model model" in card
 
-    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "--model", model)
-    judged = tacit(*asked, "--probe", tmp_path / "probe")
+    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "-O", f"model={model}")
+    judged = tacit(*asked, "-O", f"probe={tmp_path / 'probe'}")
     scores = [row["score"] for row in judged.rows if "score" in row]
     assert len(scores) == 2
     assert all(0 < score < 1 for score in scores)
     assert f"signature llm-probe({done.json['digest']}:model@" in judged.err
-    alone = tacit(*asked, "--probe", tmp_path / "probe", "--quiet", "--batch-size", 1).rows
+    alone = tacit(*asked, "-O", f"probe={tmp_path / 'probe'}", "--quiet", "--batch-size", 1).rows
     assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
     none = tacit(*asked[:-2])
     assert none.status in (1, 2)
     assert "the scorer llm-probe needs a model" in none.err
-    halved = tacit(*asked, "--probe", tmp_path / "probe", "--dtype", "bfloat16")
+    halved = tacit(*asked, "-O", f"probe={tmp_path / 'probe'}", "-O", "dtype=bfloat16")
     assert "dtype=bfloat16" in halved.err
     assert [row["score"] for row in halved.rows if "score" in row] == pytest.approx(scores, abs=0.05)
-    for more, reason in (((), "was trained on qwen"), (("--probe", tmp_path / "none"), "there is no probe at")):
+    for more, reason in (((), "was trained on qwen"), (("-O", f"probe={tmp_path / 'none'}"), "there is no probe at")):
         refused = tacit(*asked, *more)
         assert refused.status != 0
         assert reason in refused.err
@@ -261,8 +261,8 @@ def test_the_metric_takes_a_probe(tacit: Tacit, place: Path, tmp_path: Path) -> 
     rows = [dict(zip(("head", "relation", "tail"), re.split(" -|-> ", name), strict=True)) for name, _ in found]
     (tmp_path / "found.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     alone = tacit(
-        "score-tuples", tmp_path / "found.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "--model", model,
-        "--probe", tmp_path / "probe", "--dtype", "bfloat16",
+        "score-tuples", tmp_path / "found.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "-O", f"model={model}",
+        "-O", f"probe={tmp_path / 'probe'}", "-O", "dtype=bfloat16",
     )  # fmt: skip
     assert found
     assert [row["score"] for row in alone.rows] == pytest.approx([value for _, value in found], abs=0.02)
@@ -349,7 +349,7 @@ def test_what_is_wrong_with_event_tuples_is_said_in_a_sentence(tacit: Tacit, dec
     for words, sentence in (
         (("nothing.json",), "there is no file nothing.json"),
         ((deco, "--extractor", "cskb"), "the extractor cskb needs a graph; give one with --graph"),
-        ((deco, "-O", "beams"), "--option beams is not NAME=VALUE, e.g. cache_size=1000"),
+        ((deco, "-O", "beams"), "--option beams is not NAME=VALUE; the options of the extractor rules are pipeline, cache_size"),
         ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline, cache_size"),
         ((deco, "-o", deco), "is the input; write to another file"),
     ):

@@ -32,6 +32,7 @@ def test_the_command_learns_responses_and_tuples(tacit: Tacit, sample_graph: str
     asked = tmp_path / "asked.jsonl"
     asked.write_text('{"head": "PersonX sees a dog", "relation": "xWant", "tail": "to like it"}\n', encoding="utf-8")
     scorer = ["--graph", sample_graph, "--scorer", "cross-encoder", "--quiet"]
-    assert all(0 <= row["score"] <= 1 for row in tacit("score-tuples", asked, *scorer, "--model", tmp_path / "tuples").rows)
+    found = tacit("score-tuples", asked, *scorer, "-O", f"model={tmp_path / 'tuples'}")
+    assert all(0 <= row["score"] <= 1 for row in found.rows)
     refused = tacit("score-tuples", asked, *scorer)
     assert (refused.status, "needs a model" in refused.err) == (2, True)
