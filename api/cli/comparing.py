@@ -163,7 +163,7 @@ def _tell(found: SystemComparison, html: Path | None) -> None:
 
     for name, number in zip("AB", found.unmatched, strict=True):
         if number:
-            note(f"left out: {plural(number, 'response')} of {name} to a history that the other has not")
+            note(f"left out: {plural(number, 'response')} of {name} to a history that the other file does not have")
     for row in found.metrics:
         if row.left_out:
             note(f"left out: {plural(row.left_out, 'pair')} that {row.metric} cannot judge on both sides")

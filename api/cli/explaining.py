@@ -148,7 +148,7 @@ def _items(
     if item is None:
         found = list(islice(rows, first))
         if not found:
-            raise InputError(f"{file} holds no item")
+            raise InputError(f"{file} has no item")
         _check_end(found[-1], file)
         return iter(found)
     if first > 1:

@@ -203,7 +203,7 @@ def metric_names(named: Sequence[str]) -> list[str]:
 
     names = [name.strip() for text in named for name in text.split(",") if name.strip()]
     if not names:
-        raise InputError(f"--metrics names none; choose from {', '.join(METRIC_REGISTRY.names())}")
+        raise InputError(f"--metrics names no metric; choose from {', '.join(METRIC_REGISTRY.names())}")
     for name in names:
         metric_kind(name)
         if names.count(name) > 1:
@@ -249,7 +249,7 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
         if not equals or not dot or not option:
             raise InputError(f"--option {text} is not METRIC.NAME=VALUE, e.g. grounding.max_hops=3")
         if metric not in options:
-            raise InputError(f"--option {text} is for the metric {metric!r}, which is not asked for")
+            raise InputError(f"--option {text} is for the metric {metric!r}, which --metrics does not name")
         known = known_options(metric)
         if option not in known:
             raise InputError(unknown_option(metric, option, known))

@@ -72,5 +72,5 @@ def _names(path: Path) -> frozenset[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the names in {path} cannot be read; give a UTF-8 text file with one name a line") from error
     if not found:
-        raise InputError(f"{path} holds no name; give a file with one name a line")
+        raise InputError(f"{path} has no names; give a file with one name a line")
     return found

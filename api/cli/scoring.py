@@ -202,7 +202,7 @@ def score(
             report.read(done.plan, target, quiet=quiet)
         report.finish(done.plan, done.signatures, quiet=quiet)
     if done.tally.errors and not done.tally.scored:
-        raise InputError(f"{file} holds nothing that can be scored; the first fault: {done.tally.faults[0]}")
+        raise InputError(f"{file} has nothing that can be scored; the first error: {done.tally.faults[0]}")
 
 
 def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observe], quiet: bool) -> Done:
@@ -324,7 +324,7 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
     show(table(columns, rows), sys.stderr)
     alone = [name for name, reasons in tally.unjudged.items() if list(reasons) == [NO_REFERENCE] and not tally.judged.get(name)]
     for name in alone:
-        note(f"{name} judged none: it compares with references, and no record has any; add reference or references to each")
+        note(f"{name} scored no item: it compares with references, and no record has any; add reference or references to each")
     for name, reasons in tally.unjudged.items():
         if name not in alone:
             notes = "; ".join(f"{reason} ({count(number)})" for reason, number in reasons.items())

@@ -253,7 +253,9 @@ def mcp(
     if http is None:
         for name, given in (("--keys", keys), ("--host-name", host_name), ("--no-auth", no_auth)):
             if given:
-                raise InputError(f"{name} is for --http, since stdin and stdout reach nobody else; give both or neither")
+                raise InputError(
+                    f"{name} needs --http; without it only the program that starts tacit is served; give both or neither"
+                )
     host, port = ("127.0.0.1", 0) if http is None else address_in(http)
     check_access(host, keys, no_auth)
     names, default = chosen_metrics(metrics, graph)

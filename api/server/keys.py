@@ -153,7 +153,7 @@ class Keys:
         self._entries: dict[str, Entry] | None = {entry.id: entry for entry in read_keys(path)}
         self._checked_at = time.monotonic()
         if not self._entries:
-            raise InputError(f"{path} holds no key, so nobody could use the service; add one with: tacit keys add {path} NAME")
+            raise InputError(f"{path} has no keys, so nobody could use the service; add one with: tacit keys add {path} NAME")
 
     def admit(self, headers: Mapping[bytes, bytes]) -> str:
         """Return the ID of the key in a request's headers.

@@ -32,7 +32,10 @@ def test_a_missing_extra_is_named(missing: str, tacit: Tacit, sample_graph: str,
 def test_errors_say_what_to_do(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     for words, sentence in (
         (["missing"], "missing"),
-        ([sample_graph, "--keys", tmp_path / "keys"], "--keys is for --http, since stdin and stdout reach nobody else"),
+        (
+            [sample_graph, "--keys", tmp_path / "keys"],
+            "--keys needs --http; without it only the program",
+        ),
         ([sample_graph, "--http", "a b"], "--http a b is not [HOST:]PORT; give e.g. 8000, 127.0.0.1:8000 or [::1]:8000"),
         ([sample_graph, "--http", "0.0.0.0:0"], "other machines can reach this service on 0.0.0.0; give --keys FILE"),
     ):

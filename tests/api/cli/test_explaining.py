@@ -113,7 +113,7 @@ def test_lines_without_an_item_are_told(tacit: Tacit, sample_graph: str, tmp_pat
     first = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding")
     assert (first.status, "no item can be explained; the first error: line 1" in first.err) == (2, True)
     file.write_text("", encoding="utf-8")
-    assert "holds no item" in tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding").err
+    assert "has no item" in tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding").err
 
 
 def test_the_picture_of_the_front_page_is_what_the_command_draws(

@@ -234,7 +234,7 @@ def test_a_file_without_items_is_wrong_input(tacit: Tacit, sample_graph: str, tm
     outcome = tacit("score", file, "--graph", sample_graph, "--metrics", "grounding")
     assert outcome.status == 2
     assert len(outcome.rows) == 20
-    assert "holds nothing that can be scored" in outcome.err
+    assert "has nothing that can be scored" in outcome.err
     file.write_text("", encoding="utf-8")
     assert tacit("score", file, "--graph", sample_graph, "--metrics", "grounding").status == 0
 

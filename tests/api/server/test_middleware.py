@@ -75,7 +75,7 @@ def test_files_of_keys_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Keys(tmp_path / "none")
     (tmp_path / "empty").write_text("# nobody yet\n")
-    with pytest.raises(InputError, match="holds no key"):
+    with pytest.raises(InputError, match="has no keys"):
         Keys(tmp_path / "empty")
     (tmp_path / "bad").write_text("secret\n")
     with pytest.raises(InputError, match="bad:1"):

@@ -65,4 +65,4 @@ def test_the_command_counts_the_reasons(tacit: Tacit, tmp_path: Path) -> None:
     reasons = {"blank": 1, "repeated": 1, "15 words or fewer, without an inner comma or full stop": 1, "no person's name": 1}
     assert told == {"read": 5, "kept": 1, "left_out": reasons, "errors": 1}
     (tmp_path / "names").write_text("\n", encoding="utf-8")
-    assert "holds no name" in tacit("prompts", file, "--names", tmp_path / "names").err
+    assert "has no names" in tacit("prompts", file, "--names", tmp_path / "names").err
