@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from ...graph.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .server import create_server, mount, serve_stdio
+    from .mcp_server import create_server, mount, serve_stdio
 
 __all__ = ["create_server", "mount", "serve_stdio"]
 
-_MODULES = {".server": "create_server mount serve_stdio"}
+_MODULES = {".mcp_server": "create_server mount serve_stdio"}
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -261,7 +261,7 @@ def mcp(
     names, default = chosen_metrics(metrics, graph)
     options = metric_options(option, names, pipeline)
     with _needs_extra("mcp"):
-        from ..agents.server import PATH, mount, serve_stdio
+        from ..agents.mcp_server import PATH, mount, serve_stdio
         from ..server.app import create_app
         from ..server.listening import bind
         from ..server.listening import serve as listen

@@ -22,7 +22,7 @@ from ....graph.protocol import ConceptIndex
 from ..messages import Problem
 from ..service import Service
 from . import models
-from .answers import SYMMETRIC, Object, address, edge, failed, features, node, page, respond, respond_problem
+from .json_ld import SYMMETRIC, Object, address, edge, failed, features, node, page, respond, respond_problem
 from .related import Relatedness, open_related
 from .uris import assertion_uri, ends_of, relation_uri, text_uri
 

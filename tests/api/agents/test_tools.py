@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from tacit.api.agents import create_server, server
+from tacit.api.agents import create_server, mcp_server
+from tacit.api.agents.mcp_server import ASK, INSTRUCTIONS, _server
 from tacit.api.agents.results import PAGE, attributes
-from tacit.api.agents.server import ASK, INSTRUCTIONS, _server
 from tacit.api.agents.tools import TOOLS
 from tacit.api.server import Settings, create_app
 from tacit.cypher import cookbook
@@ -319,7 +319,7 @@ def test_an_unexpected_error_is_told_and_logged(
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("a secret")
 
-    monkeypatch.setattr(server, "page", fail)
+    monkeypatch.setattr(mcp_server, "page", fail)
     found = near.call("hops", source="dog", targets=["bone"])
     assert found.is_error
     assert text_of(found) == "an unexpected error in tacit; its log on stderr says where"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import inspect
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tacit.api import AsyncClient, Client
+from tacit.api.client.methods import Methods
 from tacit.api.opening import resolve
 from tacit.api.server import create_app
 from tacit.cypher import cookbook
@@ -257,3 +262,23 @@ def test_health_and_readiness(client: Any) -> None:
 def test_unknown_metrics_are_refused_with_the_requests_id(client: Any) -> None:
     with pytest.raises(InputError, match=r"nonesuch.*\(request [0-9a-f-]+\)$"):
         client.score(HISTORY, RESPONSE, metrics=["nonesuch"])
+
+
+def test_both_clients_have_every_method() -> None:
+    names = {name for name in vars(Methods) if not name.startswith("_")}
+    assert {"score", "hops", "cypher", "ready"} <= names
+    for name in names:
+        plain, awaited = getattr(Client, name), getattr(AsyncClient, name)
+        assert inspect.signature(plain).parameters == inspect.signature(awaited).parameters, name
+        assert plain.__doc__ == awaited.__doc__
+
+
+def test_the_blocking_client_works_in_threads_and_beside_a_running_event_loop(everybody: dict[str, Any]) -> None:
+    client = everybody["socket plain"]
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: tuple(client.hops("dog", ["bone"])), range(40))) == {(1,)}
+
+    async def within_a_loop() -> list[ItemScores]:
+        return list(client.score_items([("a", HISTORY, RESPONSE)]))
+
+    assert [row.id for row in asyncio.run(within_a_loop())] == ["a"]
