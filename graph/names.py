@@ -104,6 +104,15 @@ def check_relation(name: str) -> str:
     return name
 
 
+def part_of(table: str) -> tuple[str, int]:
+    """Return the table that ``table`` is a part of in an embedded graph, and its number: ``IsA__2`` gives ``IsA``, 2.
+
+    A table of another form gives itself and 0.
+    """
+    first, _, number = table.rpartition("__")
+    return (first, int(number)) if first and number.isdecimal() else (table, 0)
+
+
 # Forms of a text: as written, without its article, then lemmatised. Lemmas come from detachment rules and irregular forms, as in
 # WordNet's *morphy* (Fellbaum 1998): the rules propose candidates and the graph's vocabulary decides, so a wrong candidate costs
 # only a look-up. No language model is needed.

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...cypher import query
+from ...cypher import Query, query
 from ..errors import GraphBusy, GraphError
 from ..loading import Known, Numbered, from_row, new_assertions, properties, rare_cycle_search, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
@@ -38,9 +38,15 @@ DRAFT = f"{DATABASE}{integrity.DRAFT}"
 _BATCH = 50_000
 """Rows that are read at a time."""
 _DOUBLINGS = 2
-"""How often a load that runs out of memory is repeated with twice as much."""
+"""How often a copy that runs out of memory is repeated with twice as much."""
+_FEW = 10_000
+"""Most rows that are copied without a checkpoint before them."""
 COPY = 250_000
 """Rows that are copied at a time; more are not faster and take more memory."""
+PART = 750_000
+"""Most assertions that are copied at a time into an empty table; the engine keeps all of them in memory, in its pool."""
+APPENDED = 1_500_000
+"""Most nodes of a label with which assertions are appended to a table that has some; 190 MB of memory are needed for so many."""
 _DISK_FULL = "No space left on device"
 _NO_SPACE = 1 << 20
 """Bytes; a failure with less free space than this is reported as a full disk."""
@@ -199,60 +205,89 @@ def _spool_new(batches: Iterable[Numbered], spool: Spool, nodes: Known, manifest
 
 
 def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
-    """Copy the spool into a copy of the database, and replace the database with it.
-
-    Rows with very long texts may need more memory than usual; then the copy is repeated with twice as much.
-    """
-    for doubled in range(_DOUBLINGS + 1):
-        try:
-            _fill(folder, spool, manifest, LOAD_MEMORY << doubled)
-            break
-        except OutOfMemory:
-            if doubled == _DOUBLINGS:
-                raise
+    """Copy the spool into a copy of the database, and replace the database with it."""
+    draft = _Draft(folder)
+    try:
+        for label, rows in spool.nodes(COPY):
+            draft.copy(query("copy_nodes", "embedded").naming(LABEL=label), rows)
+        for name, label, rows in spool.assertions(draft.rows_of_a_copy):
+            table = draft.table(name, label)
+            draft.copy(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), rows)
+        for name in manifest.relations:  # added by a mapping, so known to queries even without assertions
+            draft.table(table_of(name), None)
+        draft.engine.rows(query("write_manifest"), properties(manifest))
+        draft.engine.checkpoint()
+    finally:
+        draft.engine.close()
     replace_database(folder, manifest)
 
 
-def _fill(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
-    Path(f"{folder / DRAFT}.wal").unlink(missing_ok=True)
-    shutil.copyfile(folder / DATABASE, folder / DRAFT)
-    copied = 0
+class _Draft:
+    """The copy of the database that a load fills; its engine is opened anew after some rows, because it keeps memory of them.
 
-    def draft() -> Engine:
-        return Engine(folder / DRAFT, writable=True, memory=memory, shown=folder)
+    A copy into a table that has rows takes 64 bytes of memory for each node of the graph and direction, however few its rows are,
+    beside the buffer pool (LadybugDB 0.22), and rewrites what it changes. The first copy into a table does neither. So in a graph
+    with more than :data:`APPENDED` nodes of a label each copy goes into an empty table, a part of the relation.
+    """
 
-    def after(rows: pa.Table) -> Engine:
-        """Return the engine to go on with, a new one after half of ``COPY`` rows: an open one keeps memory of its copies."""
-        nonlocal copied
-        copied += len(rows)
-        if copied < COPY // 2:
-            return engine
-        copied = 0
-        engine.checkpoint()
-        engine.close()
+    def __init__(self, folder: Path) -> None:
+        Path(f"{folder / DRAFT}.wal").unlink(missing_ok=True)
+        shutil.copyfile(folder / DATABASE, folder / DRAFT)
+        self._folder, self._copied = folder, 0
+        self.engine = self._open(LOAD_MEMORY)
+        self._tables = schema.relation_tables(self.engine)
+        self._nodes: dict[Label, int] = {}
+
+    def _open(self, memory: int) -> Engine:
+        return Engine(self._folder / DRAFT, writable=True, memory=memory, shown=self._folder)
+
+    def _reopen(self, memory: int) -> None:
+        self.engine.close()
         _release_memory()
-        return draft()
+        self._copied, self.engine = 0, self._open(memory)
 
-    engine = draft()
-    try:
-        tables = schema.relation_tables(engine)
-        for label, rows in spool.nodes(COPY):
-            engine.append(query("copy_nodes", "embedded").naming(LABEL=label), rows)
-            engine = after(rows)
-        for name, label, rows in spool.assertions(COPY):
-            if name.lower() not in tables:
-                engine.rows(query("create_relation", "embedded").naming(RELATION=name))
-            table = tables.setdefault(name.lower(), name)
-            engine.append(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), rows)
-            engine = after(rows)
-        for name in manifest.relations:  # added by a mapping, so known to queries even without assertions
-            if key_of(name) not in tables:
-                tables[key_of(name)] = table_of(name)
-                engine.rows(query("create_relation", "embedded").naming(RELATION=table_of(name)))
-        engine.rows(query("write_manifest"), properties(manifest))
-        engine.checkpoint()
-    finally:
-        engine.close()
+    def _store(self) -> None:
+        self.engine.checkpoint()
+        self._reopen(LOAD_MEMORY)
+
+    def copy(self, statement: Query, rows: pa.Table) -> None:
+        """Append rows to a table; rows with very long texts may need more memory than usual, up to four times as much."""
+        if self._copied and len(rows) > _FEW:
+            self._store()
+        for doubled in range(_DOUBLINGS + 1):
+            try:
+                self.engine.append(statement, rows)
+                break
+            except OutOfMemory:
+                if doubled == _DOUBLINGS or self._copied:  # without a checkpoint, the engine would lose earlier copies
+                    raise
+                self._reopen(LOAD_MEMORY << (doubled + 1))
+        self._copied += len(rows)
+        if doubled or self._copied >= COPY // 2:
+            self._store()
+
+    def _is_large(self, label: Label) -> bool:
+        """Return whether the graph has more than :data:`APPENDED` nodes of a label; to be called when all nodes were copied."""
+        if label not in self._nodes:
+            ((self._nodes[label],),) = self.engine.rows(query(f"count_{label.lower()}s"))
+        return self._nodes[label] > APPENDED
+
+    def rows_of_a_copy(self, label: Label) -> int:
+        """Return how many assertions between nodes of a label to copy at a time."""
+        return PART if self._is_large(label) else COPY
+
+    def table(self, name: str, label: Label | None) -> str:
+        """Return the table for new assertions between nodes of a label: ``name`` or a part of it, which is created if needed."""
+        for part in schema.parts_of(name):
+            if part.lower() not in self._tables:
+                self.engine.rows(query("create_relation", "embedded").naming(RELATION=part))
+                self._tables[part.lower()] = part
+            table = self._tables[part.lower()]
+            if label is None or not self._is_large(label):
+                return table
+            if not self.engine.rows(query("any_assertion", "embedded").naming(RELATION=table, LABEL=label)):
+                return table
+        raise AssertionError("parts_of does not end")
 
 
 def _release_memory() -> None:
@@ -436,10 +471,10 @@ class Spool:
             if path in self._writers:
                 yield from ((label, rows) for rows in read_spooled(path, size))
 
-    def assertions(self, size: int) -> Iterator[tuple[str, Label, pa.Table]]:
-        """Yield the name for each table if it has to be created, and its new assertions, about ``size`` at a time."""
+    def assertions(self, size: Callable[[Label], int]) -> Iterator[tuple[str, Label, pa.Table]]:
+        """Yield the name for each table if it has to be created, and its new assertions, about ``size(label)`` at a time."""
         for (key, label), path in sorted(self._edges.items()):
-            yield from ((self._tables[key], label, rows) for rows in read_spooled(path, size))
+            yield from ((self._tables[key], label, rows) for rows in read_spooled(path, size(label)))
 
     def __enter__(self) -> Self:
         return self
@@ -463,7 +498,7 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
 
 def read_spooled(path: Path, size: int) -> Iterator[pa.Table]:
     """Yield the rows of a spool's file, about ``size`` at a time."""
-    with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as batches:
+    with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as batches:
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
             if waiting and sum(map(len, waiting)) + len(batch) > size:

@@ -25,6 +25,7 @@ from ...cypher import query
 from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryTimeout
 from ..loading import from_row
 from ..model import QueryResult
+from ..names import part_of
 from .case import check_names, shared_relations
 from .failures import failure
 from .rewrite import rewrite
@@ -55,8 +56,9 @@ class _Pool:
         self.free = threading.Condition()
         self.idle: list[Worker] = []
         self.busy = 0
-        self.relations: tuple[Any, dict[str, list[str]]] = ((), {})
-        """The database's version, and the names of relations found in it so far, by the name of their table in lower case."""
+        self.version: Any = ()
+        self.relations: dict[str, list[str]] = {}
+        self.parts: dict[str, list[str]] = {}
 
     @contextlib.contextmanager
     def lend(self, file: Path, deadline: float, most: int) -> Iterator[Worker]:
@@ -84,28 +86,37 @@ class _Pool:
                     self.idle.append(worker)
                 self.free.notify()
 
-    def stored(self, worker: Worker, deadline: float) -> Callable[[str], list[str]]:
-        """Return a function that returns the exact names of the relations in the table of a relation, and of those that a mapping
-        added for it; they are read once."""
-        if self.relations[0] != worker.version:
-            self.relations = worker.version, {}
-        known = self.relations[1]
+    def tables(self, worker: Worker, deadline: float) -> tuple[Callable[[str], list[str]], dict[str, list[str]]]:
+        """Return what is known of the tables of relations, which is read once for each version of the database.
+
+        That is a function that returns the exact names of the relations in the tables of a relation, and of those that a mapping
+        added for it; and the further tables of relations that have several, by the name of their first table in lower case.
+        """
 
         def rows(text: str) -> list[Any]:
-            found: list[Any] = worker.rows(text, {}, 1000, deadline - time.monotonic())["rows"]
+            found: list[Any] = worker.rows(text, {}, 10_000, deadline - time.monotonic())["rows"]
             return found
+
+        if self.version != worker.version:
+            self.parts, self.relations, self.version = {}, {}, worker.version
+            for _, table, _ in rows(query("tables", "embedded").text):
+                first, part = part_of(table)
+                if part:
+                    self.parts.setdefault(first.lower(), []).append(table)
+        parts, known = self.parts, self.relations
 
         def names(relation: str) -> list[str]:
             if relation.lower() not in known:
                 found: list[str] = []
                 with contextlib.suppress(ValueError, QueryInvalid):  # not a well-formed name, or no such table
-                    found = [str(row[0]) for row in rows(query("relation_names", "embedded").naming(RELATION=relation).text)]
+                    for table in (relation, *parts.get(relation.lower(), ())):
+                        found += [str(row[0]) for row in rows(query("relation_names", "embedded").naming(RELATION=table).text)]
                 added = from_row(rows(query("manifest").text)[0]).relations
-                found += [name for name in added if name.lower() == relation.lower() and name not in found]
-                known[relation.lower()] = found
+                found += [name for name in added if name.lower() == relation.lower()]
+                known[relation.lower()] = list(dict.fromkeys(found))
             return known[relation.lower()]
 
-        return names
+        return names, parts
 
 
 _pools: dict[Path, _Pool] = {}
@@ -153,8 +164,11 @@ def run_embedded(
         pool = _pools.setdefault(file, _Pool())
     deadline = time.monotonic() + timeout
     with pool.lend(file, deadline, AT_ONCE if at_once is None else at_once) as worker:
-        shared = shared_relations(original, pool.stored(worker, deadline + GRACE)) if original.relations else set[str]()
-        checker = Checker(rewrite(cypher, shared), "embedded", values)
+        shared, parts = set[str](), dict[str, list[str]]()
+        if original.relations:
+            stored, parts = pool.tables(worker, deadline + GRACE)
+            shared = shared_relations(original, stored)
+        checker = Checker(rewrite(cypher, shared, parts), "embedded", values)
         checker.run()
         answer = worker.rows(checker.limited(limit + 1), uniform(values), limit, timeout, original)
     if checker.explains:

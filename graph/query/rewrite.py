@@ -12,6 +12,7 @@ are not listed here are passed on unchanged.
 - ``l[0]``, ``l[-1]``, ``l[i]``, ``l[1..3]``: positions that count from 1
 - ``[:IsA*1..3]``: ``[:IsA* TRAIL 1..3]``, which uses no relationship twice
 - ``[:HasSubEvent]``: ``[:HasSubEvent {relation: 'HasSubEvent'}]`` where its table also holds ``HasSubevent``
+- ``[:IsA]``: ``[:IsA|IsA__2|IsA__3]`` where a large graph has the relation in several tables
 - ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
   ``labels``, ``startNode``, ``endNode``: the engine's functions
 - ``startNode(r)`` of ``(a)-[r]-(b)``: ``a`` or ``b``, by the node in which the relationship begins; the engine's own function
@@ -23,7 +24,8 @@ are not listed here are passed on unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from ..errors import QueryInvalid
 from .tokens import CLAUSES, PATHS, PREFIXES, Token, invalid, matching, subscripts, tokenize
@@ -39,30 +41,31 @@ _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels"
 """Functions that return a list, for ``reverse``."""
 
 
-def rewrite(query: str, shared: Collection[str] = ()) -> str:
+def rewrite(query: str, shared: Collection[str] = (), parts: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
     """Return ``query``, which passed the validator, in the embedded engine's dialect.
 
     Args:
         query: the query.
         shared: relations whose table also holds relations of other names (:func:`.case.shared_relations`).
+        parts: the further tables of relations that have several, by the relation's name in lower case.
 
     Raises:
         QueryInvalid: it contains a form that the embedded engine would answer wrongly without an error.
     """
-    rewriter = _Rewriter(query, shared)
+    rewriter = _Rewriter(query, shared, parts)
     return rewriter.render(0, len(rewriter.tokens) - 1)
 
 
 class _Rewriter:
     """Renders ranges of tokens: listed forms are replaced, everything else is copied unchanged."""
 
-    def __init__(self, query: str, shared: Collection[str]) -> None:
+    def __init__(self, query: str, shared: Collection[str], parts: Mapping[str, Sequence[str]]) -> None:
         self.query = query
         self.tokens = tokenize(query)
         self.closing = matching(self.tokens)
         self.shortest: set[int] = set()  # indices of the stars of shortest paths
         self.fulfilled: dict[int, int] = {}  # conditions that a filter has replaced: index of the first token, and after the last
-        self.exact = self._exact(shared)
+        self.replaced = self._exact(shared) | self._with_parts(parts)
         self.ends = self._ends()
         self.functions: dict[str, Callable[[list[str], int], str]] = {
             "head": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, 1) END",
@@ -81,10 +84,7 @@ class _Rewriter:
     def _exact(self, shared: Collection[str]) -> dict[int, str]:
         """Return the texts, by index of the token to replace, that restrict relationships to one of the ``shared`` relations."""
         texts = {}
-        for opening, end in self.closing.items():
-            if not shared or self.tokens[opening].text != "[" or self.tokens[opening - 1].text != "-":
-                continue
-            stop = next((i for i in range(opening, end) if self.tokens[i].text in ("*", "{")), end)
+        for opening, stop, end in self._relationships() if shared else ():
             named = [token.name for token in self.tokens[opening + 1 : stop] if token.kind in ("word", "quoted")]
             relations = named if self.tokens[opening + 1].text == ":" else named[1:]
             if not set(relations).intersection(shared):
@@ -100,6 +100,22 @@ class _Rewriter:
             more = ", " if self.tokens[brace + 1].text != "}" else ""
             texts[brace] = f" {{{restriction}}}]" if brace == end else f"{{{restriction}{more}"
         return texts
+
+    def _with_parts(self, parts: Mapping[str, Sequence[str]]) -> dict[int, str]:
+        """Return the texts, by index of the token to replace, that add the other tables of a relation to its name."""
+        texts = {}
+        for opening, stop, _ in self._relationships() if parts else ():
+            for index in range(opening + 2, stop):
+                token = self.tokens[index]
+                if self.tokens[index - 1].text in (":", "|") and token.name.lower() in parts:
+                    texts[index] = "|".join((token.text, *parts[token.name.lower()]))
+        return texts
+
+    def _relationships(self) -> Iterator[tuple[int, int, int]]:
+        """Yield the relationships in brackets: index of ``[``, of what follows the names of relations, and of ``]``."""
+        for opening, end in self.closing.items():
+            if self.tokens[opening].text == "[" and self.tokens[opening - 1].text == "-":
+                yield opening, next((i for i in range(opening, end) if self.tokens[i].text in ("*", "{")), end), end
 
     def _ends(self) -> list[tuple[int, str, tuple[str, str] | None]]:
         """Return the named relationships of a fixed length: index, name, and the names of the nodes when there is no direction.
@@ -136,8 +152,8 @@ class _Rewriter:
 
     def _replaced(self, index: int) -> tuple[str, int] | None:
         """Return the replacement of the form at ``index`` and the index after it; None when no listed form begins there."""
-        if index in self.exact:
-            return self.exact[index], index + 1
+        if index in self.replaced:
+            return self.replaced[index], index + 1
         if index in self.fulfilled:
             return "true", self.fulfilled[index]
         token, after = self.tokens[index], self.tokens[index + 1]

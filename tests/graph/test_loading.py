@@ -14,13 +14,13 @@ from tacit.graph import (
     GraphNotFound,
     InputError,
     LoadEntry,
-    Manifest,
     WritableGraph,
     checksum,
     open_graph,
 )
+from tacit.graph.embedded import engine as schema
 from tacit.graph.embedded import load as embedded_load
-from tacit.graph.embedded.load import Spool
+from tacit.graph.embedded.engine import Engine
 from tacit.graph.item import Item
 from tacit.graph.loading import rare_cycle_search
 from tacit.graph.names import MAX_URI
@@ -187,18 +187,19 @@ def test_a_row_that_is_none_is_refused_before_anything_is_kept(new_store: NewSto
 
 def test_a_load_that_needs_more_memory_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded_load, "LOAD_MEMORY", 24 << 20)
-    attempts: list[int] = []
-    fill = embedded_load._fill
+    pools: list[int] = []
 
-    def counted(folder: Path, spool: Spool, manifest: Manifest, memory: int) -> None:
-        attempts.append(memory)
-        fill(folder, spool, manifest, memory)
+    class Counted(Engine):
+        def __init__(self, file: Path, *, writable: bool = False, memory: int = 0, shown: Path | None = None) -> None:
+            pools.append(memory)
+            super().__init__(file, writable=writable, memory=memory, shown=shown)
 
-    monkeypatch.setattr(embedded_load, "_fill", counted)
+    monkeypatch.setattr(embedded_load, "Engine", Counted)
     rows = [Assertion(f"/c/en/{n}", "IsA", f"/c/en/{n * 7 % 5000}", 1.0, "x", "y" * 20) for n in range(60_000)]
     with open_graph(tmp_path / "g", create=True) as graph:
         graph.load(rows)
-        assert len(attempts) > 1
+        assert max(pools) > 24 << 20
+        assert pools[-1] == 24 << 20
         assert graph.counts().assertions == len(rows)
         assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
 
@@ -211,6 +212,33 @@ def test_a_load_in_several_copies_holds_every_row(tmp_path: Path, monkeypatch: p
         first, second = graph.load(rows[:40]), graph.load(rows)
         assert (first.new, first.duplicate, second.new, second.duplicate) == (40, 0, 20, 40)
         assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
+
+
+def test_a_large_graph_has_a_relation_in_several_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("COPY", 20), ("_BATCH", 10), ("PART", 20), ("APPENDED", 30)):
+        monkeypatch.setattr(embedded_load, name, value)
+    rows = [Assertion(f"/c/en/{n}", "IsA", f"/c/en/{n * 7 % 50}", float(n), "x") for n in range(60)]
+    rows += [Assertion(f"/c/en/{n}", ("HasSubevent", "hassubevent")[n % 2], f"/c/en/{n + 1}") for n in range(50)]
+    rows += [Assertion("/e/a", "xWant", "/e/b"), Assertion("/c/en/1", "IsA__2", "/c/en/2")]
+    with open_graph(tmp_path / "g", create=True) as graph:
+        assert graph.load(rows[:70]).new == 70
+        assert graph.load(rows) == (len(rows) - 70, 70)
+        assert graph.load(rows).new == 0
+        assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
+        assert graph.counts().relations == {"IsA": 60, "HasSubevent": 25, "hassubevent": 25, "xWant": 1, "IsA__2": 1}
+        tables = schema.relation_tables(Engine(tmp_path / "g" / "graph.lbug"))
+        assert {"isa", "isa__2", "isa__3", "hassubevent__2", "isa__2_relation"} < set(tables)
+        assert "xwant__2" not in tables
+        for asked in (
+            "MATCH (:Concept)-[r:IsA]->(:Concept) RETURN count(r)",
+            "MATCH (:Concept)-[r:IsA {source: 'x'}]->(:Concept) RETURN count(r)",
+            "MATCH (:Concept)-[:`IsA`]->(b:Concept) RETURN count(b)",
+        ):
+            assert graph.run(asked).rows == ((60,),)
+        assert graph.run("MATCH ()-[r:hassubevent]->() RETURN count(r)").rows == ((25,),)
+        assert graph.run("MATCH ()-[r:IsA|xWant]->() RETURN count(r)").rows == ((61,),)
+        path = "MATCH p = shortestPath((a:Concept {uri: '/c/en/59'})-[:IsA*..9]->(b:Concept {uri: '/c/en/41'})) RETURN length(p)"
+        assert graph.run(path).rows == ((2,),)
 
 
 @pytest.mark.slow
