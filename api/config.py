@@ -19,6 +19,9 @@ from typing import Any
 
 from ..graph.errors import InputError, did_you_mean
 
+GRAPH = "TACIT_GRAPH"
+"""Environment variable: the graph of commands that are given none."""
+
 CONFIG = "TACIT_CONFIG"
 NAMES = ("tacit.toml", "pyproject.toml")
 KEYS = ("graph", "metrics", "options")

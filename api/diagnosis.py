@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from ..graph.errors import MissingExtra, TacitError
-from .config import Config, check_metrics, check_options, find_config, shown, without_credentials
+from .config import GRAPH, Config, check_metrics, check_options, find_config, shown, without_credentials
 from .opening import Address
 
 if TYPE_CHECKING:
@@ -184,9 +184,9 @@ def _graph_of(config: Config | None, given: str | None) -> tuple[str | None, str
     """Return the default graph, and who names it."""
     if given:
         return given, "--graph"
-    named = os.environ.get("TACIT_GRAPH")
+    named = os.environ.get(GRAPH)
     if named:
-        return named, "TACIT_GRAPH"
+        return named, GRAPH
     if config is not None and config.graph is not None:
         return config.graph, shown(config.path)
     return None, ""
@@ -195,7 +195,7 @@ def _graph_of(config: Config | None, given: str | None) -> tuple[str | None, str
 def _graph(name: str | None, origin: str, server: dict[str, str | None]) -> Iterator[Check]:
     """Check the default graph and its index."""
     if name is None:
-        detail = "none: neither TACIT_GRAPH nor tacit.toml names one"
+        detail = f"none: neither {GRAPH} nor tacit.toml names one"
         yield Check("graph", "graph", "missing", detail, "tacit setup", {"url": None})
         return
     try:

@@ -11,7 +11,8 @@ import typer
 
 from ..opening import Address, open_store, readable
 from ..terminal.progress import Meter, Watch
-from .options import Group, Json, Quiet, Strict, address_at
+from .options import GRAPH, Group, Json, Quiet, Strict, new_address
+from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.model import Assertion, LoadCounts
@@ -29,7 +30,9 @@ Into = Annotated[
         "--into",
         metavar="GRAPH",
         show_default=False,
-        help="A path (created if missing), or a URL: neo4j://, neo4j+s:// or bolt://.",
+        envvar=GRAPH,
+        show_envvar=False,
+        help="A path (created if missing), or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
     ),
 ]
 
@@ -79,7 +82,7 @@ def conceptnet(
             strict=strict,
         )
 
-    load_files(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, new_address(into), link, quiet, json)
 
 
 @load.command()
@@ -99,7 +102,7 @@ def atomic2020(
 
         return read_atomic(path, keep_none=keep_none, strict=strict)
 
-    load_files(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, new_address(into), link, quiet, json)
 
 
 @load.command()
@@ -136,7 +139,7 @@ def rdf(
 
     if mapping is not None:
         readable(mapping)
-    load_files(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, new_address(into), link, quiet, json)
 
 
 @load.command()
@@ -164,7 +167,7 @@ def triples(
     def reader(path: str) -> Reader[Assertion]:
         return read_triples(path, chosen, strict=strict)
 
-    load_files(files, reader, address_at(into), link, quiet, json)
+    load_files(files, reader, new_address(into), link, quiet, json)
 
 
 def load_files(
@@ -181,6 +184,7 @@ def load_files(
     from ..terminal.screen import facts, note, show
     from .graphs import link_facts, link_graph, link_row
 
+    tell_settings(quiet)
     for path in files:
         readable(path)
     if files.count("-") > 1:

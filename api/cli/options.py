@@ -359,6 +359,11 @@ def server_given() -> dict[str, str | None]:
 def address_at(graph: str) -> Address:
     """Return the address of a graph that a command opens, with the server's options."""
     check_default_graph(graph)
+    return new_address(graph)
+
+
+def new_address(graph: str) -> Address:
+    """Return the address of a graph that a command opens or creates, with the server's options."""
     return Address(graph, **server_given())
 
 

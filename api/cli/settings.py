@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..config import GRAPH as GRAPH
 from ..config import Config, check_metrics, check_options, find_config, shown, without_credentials
 from ..opening import Options
-
-GRAPH = "TACIT_GRAPH"  # environment variable: the graph of commands that are given none
 
 
 @dataclass

@@ -10,6 +10,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import InputError
+from ..config import GRAPH
 
 if TYPE_CHECKING:
     from ...graph.open import GraphLike
@@ -89,7 +90,7 @@ class ResponseScorer:
         """
         from ...reasoning.registry import metric_kind
 
-        self.graph: GraphLike | None = graph if graph is not None else os.environ.get("TACIT_GRAPH") or None
+        self.graph: GraphLike | None = graph if graph is not None else os.environ.get(GRAPH) or None
         self.threshold = _checked(threshold)
         self._names = _named(metrics)
         self._options = options

@@ -74,6 +74,16 @@ def test_the_environment_comes_before_the_file(tacit: Tacit, here: Path, monkeyp
     assert "there is no graph at" in tacit("hops", "dog", "doctor").err
 
 
+def test_a_load_goes_into_the_default_graph(tacit: Tacit, here: Path, sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(here, 'graph = "new"\n')
+    loaded = tacit("load", "atomic2020", sample / "atomic2020.tsv")
+    assert loaded.status == 0
+    assert "settings of tacit.toml: graph new\n" in loaded.err
+    monkeypatch.setenv("TACIT_GRAPH", str(here / "other"))
+    assert tacit("load", "atomic2020", sample / "atomic2020.tsv").status == 0
+    assert tacit("info", here / "other", "--json").json["digest"] == tacit("info", here / "new", "--json").json["digest"]
+
+
 @pytest.mark.usefixtures("here")
 def test_options_of_metrics_that_do_not_run_are_left_out(tacit: Tacit) -> None:
     outcome = tacit("score", "talk.jsonl", "-m", "length")
