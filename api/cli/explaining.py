@@ -73,7 +73,7 @@ def explain(
     cypher: Annotated[
         bool, typer.Option("--cypher", help="Show the claims, and the query that finds each of them in the graph.")
     ] = False,
-    width: Annotated[int, typer.Option(metavar="PIXELS", min=640, max=2400, help="Width of the picture.")] = _WIDTH,
+    width: Annotated[int, typer.Option(metavar="PIXELS", min=320, max=2400, help="Width of the picture.")] = _WIDTH,
     option: OptionOption = None,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,

@@ -22,16 +22,16 @@ function kind(schema) {
 
 /** Limits and the default in words. */
 function bounds(schema) {
-  const told = [];
+  const limits = [];
   const inner = [schema, ...(schema.anyOf ?? [])];
   const first = (name) => inner.map((one) => one[name]).find((value) => value !== undefined);
   const [least, most, above] = [first("minimum"), first("maximum"), first("exclusiveMinimum")];
-  if (least !== undefined && Math.abs(least) < 2 ** 53) told.push(`>= ${least}`);
-  if (above !== undefined) told.push(`> ${above}`);
-  if (most !== undefined && Math.abs(most) < 2 ** 53) told.push(`<= ${most}`);
-  if (first("maxLength") !== undefined) told.push(`at most ${first("maxLength")} characters`);
-  if (schema.default !== undefined && schema.default !== null) told.push(`default ${JSON.stringify(schema.default)}`);
-  return told.join(", ");
+  if (least !== undefined && Math.abs(least) < 2 ** 53) limits.push(`>= ${least}`);
+  if (above !== undefined) limits.push(`> ${above}`);
+  if (most !== undefined && Math.abs(most) < 2 ** 53) limits.push(`<= ${most}`);
+  if (first("maxLength") !== undefined) limits.push(`at most ${first("maxLength")} characters`);
+  if (schema.default !== undefined && schema.default !== null) limits.push(`default ${JSON.stringify(schema.default)}`);
+  return limits.join(", ");
 }
 
 const row = (name, needed, schema, text) => h("tr", {},
@@ -46,29 +46,29 @@ const rows = (label, found) => h("div", { class: "scroll", tabindex: "0", role: 
 /** Text with `words` in backticks as code. */
 const marked = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
 
-function operation(path, method, told) {
-  const place = h("article", { class: "card operation", id: told.operationId });
-  const parameters = told.parameters ?? [];
-  const body = told.requestBody?.content?.["application/json"];
+function card(path, method, operation) {
+  const place = h("article", { class: "card operation", id: operation.operationId });
+  const parameters = operation.parameters ?? [];
+  const body = operation.requestBody?.content?.["application/json"];
   const title = `${method.toUpperCase()} ${path}`;
   show(place,
     h("h2", {}, h("span", { class: "method" }, method.toUpperCase()), path),
-    h("p", {}, h("b", {}, `${told.summary}.`), " ", marked(told.description ?? "")),
+    h("p", {}, h("b", {}, `${operation.summary}.`), " ", marked(operation.description ?? "")),
     parameters.length ? h("details", {}, h("summary", {}, "Parameters"), rows(`Parameters of ${title}`,
       parameters.map((one) => row(one.name, one.required, one.schema, one.description)))) : null,
     body ? h("p", {}, "The body is JSON: ", kind(body.schema), ".") : null,
-    h("details", {}, h("summary", {}, "Answers"), rows(`Answers of ${title}`, Object.entries(told.responses).map(([status, one]) => {
+    h("details", {}, h("summary", {}, "Answers"), rows(`Answers of ${title}`, Object.entries(operation.responses).map(([status, one]) => {
       const [type, content] = Object.entries(one.content ?? {})[0] ?? [];
       return h("tr", {}, h("td", {}, h("code", {}, status)), h("td", {}, content?.schema ? kind(content.schema) : type ?? ""),
         h("td", {}, status === "200" ? "success" : one.description));
     }))),
-    h("details", { class: "trial" }, h("summary", {}, "Try it"), trial(path, method, told, parameters, body)));
+    h("details", { class: "trial" }, h("summary", {}, "Try it"), trial(path, method, operation, parameters, body)));
   return place;
 }
 
 /** The form that sends a request, and shows it as a curl command with the response. */
-function trial(path, method, told, parameters, body) {
-  const id = told.operationId;
+function trial(path, method, operation, parameters, body) {
+  const id = operation.operationId;
   const example = (one) => (one.schema.examples ?? [one.schema.default])[0] ?? "";
   const inputs = parameters.map((one) => [one, h("input", {
     id: `${id}-${one.name}`, value: example(one), required: one.required, spellcheck: "false", autocomplete: "off",
@@ -138,12 +138,12 @@ async function start() {
   const description = await (await request("openapi.json")).json();
   schemas = description.components?.schemas ?? {};
   const found = Object.entries(description.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, told]) => ({ path, method, told, group: told.tags?.[0] ?? "service" })));
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation, group: operation.tags?.[0] ?? "service" })));
   const groups = [...new Set(found.map((one) => one.group))];
   show(find("contents"), groups.map((group) => [h("p", {}, group), found.filter((one) => one.group === group).map((one) =>
-    h("a", { href: `#${one.told.operationId}` }, h("span", { class: "method" }, one.method.toUpperCase()), one.path))]),
+    h("a", { href: `#${one.operation.operationId}` }, h("span", { class: "method" }, one.method.toUpperCase()), one.path))]),
   h("p", {}, h("a", { href: "#forms" }, h("span", { class: "method" }, "JSON"), "Schemas")));
-  show(find("operations"), found.map((one) => operation(one.path, one.method, one.told)),
+  show(find("operations"), found.map((one) => card(one.path, one.method, one.operation)),
     h("h2", { id: "forms", class: "after" }, "Schemas"), Object.entries(schemas).map(([name, schema]) => form(name, schema)));
   find("about").textContent = `${description.info.title} ${description.info.version}, OpenAPI ${description.openapi}`;
   if (location.hash.length > 1) find(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();

@@ -1,15 +1,18 @@
-// Pictures that the service draws: as an image, or as elements with links in them, and as files. Both follow the page after dark, a file does not.
+// Pictures that the service draws: as an image, or as elements with links in them, and as files. Their style, which static/picture.css has too, is light or
+// dark as the reader prefers.
 
 import { h, s } from "./dom.js";
 
-const night = fetch("static/picture.css").then((answer) => (answer.ok ? answer.text() : "")).catch(() => "");
+const STACKED = 600; // width below which a picture has its parts one below the other
 const image = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+
+/** The width in pixels, in the range of pictures, that fits into a box. */
+export const fitting = (box, least, most = 960) => Math.min(most, Math.max(least, Math.floor(box)));
 
 /** A figure with the picture as an image, in which no script runs and which loads nothing. */
 export function figure(svg, name, alt) {
-  const shown = h("img", { class: "picture", alt });
-  night.then((style) => { shown.src = image(svg.replace(/<svg [^>]*>/, (head) => `${head}<style>${style}</style>`)); });
-  return around(shown, svg, name);
+  const narrow = Number(/ width="([\d.]+)"/.exec(svg)?.[1]) < STACKED;
+  return around(h("img", { class: narrow ? "picture" : "picture wide", alt, src: image(svg) }), svg, name);
 }
 
 /**
@@ -17,15 +20,15 @@ export function figure(svg, name, alt) {
  * `data-answer` becomes a link where `linkOf` returns its attributes for that value.
  */
 export function linked(svg, name, label, linkOf) {
-  const read = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  const bare = svg.replace(/<style>[^]*?<\/style>/, ""); // the page has the same style, and its policy forbids this one
+  const read = new DOMParser().parseFromString(bare, "image/svg+xml").documentElement;
   const shown = copied(read, linkOf);
-  for (const [attribute, value] of Object.entries({ class: "drawn", role: "group", "aria-label": label })) shown.setAttribute(attribute, value);
+  for (const [attribute, value] of Object.entries({ class: "drawn tacit", role: "group", "aria-label": label })) shown.setAttribute(attribute, value);
   return around(shown, svg, name);
 }
 
 const TAGS = new Set(["svg", "g", "rect", "path", "text", "title"]);
-const ATTRIBUTES = new Set(["x", "y", "width", "height", "viewBox", "rx", "d", "fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size",
-  "font-weight", "text-anchor", "textLength", "lengthAdjust"]);
+const ATTRIBUTES = new Set(["x", "y", "width", "height", "viewBox", "rx", "d", "class", "stroke-width", "font-size", "text-anchor", "textLength", "lengthAdjust"]);
 
 function copied(element, linkOf) {
   const kept = Object.fromEntries([...element.attributes].filter((one) => ATTRIBUTES.has(one.name)).map((one) => [one.name, one.value]));
@@ -47,12 +50,12 @@ function around(shown, svg, name) {
     h("figcaption", {}, "Download the picture as ", h("a", { href: image(svg), download: `${file}.svg` }, "SVG"), " or ", png(svg, file)));
 }
 
-/** A button that downloads a picture as PNG, at twice its size, on white. */
+/** A button that downloads a picture as PNG, at twice its size, in its light colours. */
 function png(svg, name) {
   const button = h("button", { type: "button", class: "small", "aria-label": `Download the picture of ${name} as PNG` }, "PNG");
   button.addEventListener("click", async () => {
     const drawn = new Image();
-    drawn.src = image(svg);
+    drawn.src = image(svg.replace("(prefers-color-scheme: dark)", "not all"));
     await drawn.decode();
     const canvas = h("canvas", { width: 2 * drawn.naturalWidth, height: 2 * drawn.naturalHeight });
     const brush = canvas.getContext("2d");

@@ -3,10 +3,12 @@
 import * as comparison from "./compare.js";
 import { card } from "./explanation.js";
 import { fault, find, h, plural, show } from "./dom.js";
+import { fitting } from "./picture.js";
 import * as question from "./question.js";
 import { ask } from "./service.js";
 import * as turns from "./turns.js";
 
+const NARROWEST = 320; // width of a picture in pixels
 let running = null;
 let wanted = null; // the metrics that a link names
 let offered = Promise.resolve([]);
@@ -97,7 +99,7 @@ const dialogue = () => [...lines("history"), lines("response").join(" ")].filter
 const listed = () => turns.list(dialogue());
 
 /** The question in the form. */
-function asked() {
+function formContents() {
   const metrics = [...document.querySelectorAll("input[name=metric]:checked")].map((box) => box.value);
   const [references, other] = [lines("references"), comparison.other()];
   return {
@@ -106,15 +108,21 @@ function asked() {
   };
 }
 
-/** The question with the turn that is asked about, for a link. */
-const shared = () => ({ ...asked(), ...(turns.place() !== null && { turn: turns.place() }) });
+/** The question with the turn that is formContents about, for a link. */
+const shared = () => ({ ...formContents(), ...(turns.place() !== null && { turn: turns.place() }) });
+
+/** The width of a card's content, of the two responses side by side where the window has room for them. */
+function room(paired) {
+  const [box, padding] = [paired ? find("score").clientWidth : find("score-results").clientWidth, 56];
+  return (paired && window.innerWidth > 992 ? box / 2 : box) - padding;
+}
 
 async function score() {
   running?.abort();
   const mine = running = new AbortController();
   const status = find("score-status");
   fault(find("score-fault"), null);
-  const body = { ...asked(), svg: true };
+  const body = { ...formContents(), svg: true, width: fitting(room(comparison.other() !== null), NARROWEST) };
   if (!body.metrics.length) {
     fault(find("score-fault"), new Error("Choose at least one metric."));
     return;
@@ -125,12 +133,12 @@ async function score() {
     const began = performance.now();
     const answer = await ask("v1/explain", { body, signal: mine.signal });
     const seconds = (performance.now() - began) / 1000;
-    const told = Object.values(answer.explanations);
+    const explanations = Object.values(answer.explanations);
     show(find("score-pairs"));
     turns.fold();
     if (answer.other) comparison.compare(answer.explanations, answer.other);
-    else show(find("score-results"), told.map((one) => card(one)));
-    status.textContent = `${plural(told.length * (answer.other ? 2 : 1), "score")} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
+    else show(find("score-results"), explanations.map((one) => card(one)));
+    status.textContent = `${plural(explanations.length * (answer.other ? 2 : 1), "score")} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
   } catch (error) {
     if (error.name === "AbortError") return;
     status.textContent = "";

@@ -50,9 +50,9 @@ async function read(response) {
   const answer = await response.json().catch(() => null);
   if (response.ok && answer !== null) return answer;
   const id = answer?.request_id ?? response.headers.get("X-Request-ID");
-  const told = sentence(answer?.detail ?? answer?.title ?? `The service answers ${response.status} ${response.statusText}`);
-  const patience = (response.status === 429 || response.status === 503) && !/try again/i.test(told) ? " Try again in a moment." : "";
-  throw new Problem(`${told}${patience}${response.status >= 500 && id ? ` (request ${id})` : ""}`, response.status);
+  const reason = sentence(answer?.detail ?? answer?.title ?? `The service answers ${response.status} ${response.statusText}`);
+  const patience = (response.status === 429 || response.status === 503) && !/try again/i.test(reason) ? " Try again in a moment." : "";
+  throw new Problem(`${reason}${patience}${response.status >= 500 && id ? ` (request ${id})` : ""}`, response.status);
 }
 
 function sentence(text) {

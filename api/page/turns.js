@@ -3,11 +3,11 @@
 import { address } from "./concepts.js";
 import * as cookbook from "./cookbook.js";
 import { decimal, fault, find, h, plural, show } from "./dom.js";
-import { linked } from "./picture.js";
+import { fitting, linked } from "./picture.js";
 import { ask } from "./service.js";
 
 const TITLES = { cause: "Cause", subsequent: "Subsequent event", prerequisite: "Prerequisite", motivation: "Motivation", reaction: "Reaction" };
-const [NARROWEST, WIDEST] = [240, 960]; // of a picture
+const NARROWEST = 240; // width of a picture in pixels
 const LIMIT = 3;
 const SETTLED = 250; // milliseconds after the last change of the window's size
 
@@ -98,7 +98,7 @@ async function choose(index) {
 }
 
 /** The width that a picture has room for. */
-const room = () => Math.min(WIDEST, Math.max(NARROWEST, Math.floor(find("turn-answers").clientWidth)));
+const room = () => fitting(find("turn-answers").clientWidth, NARROWEST);
 
 window.addEventListener("resize", () => {
   clearTimeout(waiting);
@@ -114,8 +114,8 @@ function pictured(turn) {
     const [, question, number] = name.split(" ");
     const answer = turn.answers[question]?.[Number(number)];
     if (!answer?.edge) return null;
-    const told = () => { edge.className = "pointed"; show(edge, edgeOf(answer)); };
-    return { href: cookbook.address(turn.query, answer.parameters), "aria-label": `${TITLES[question]}: ${worded(answer)}: ${edgeText(answer)}`, onmouseenter: told, onfocus: told };
+    const showEdge = () => { edge.className = "pointed"; show(edge, edgeOf(answer)); };
+    return { href: cookbook.address(turn.query, answer.parameters), "aria-label": `${TITLES[question]}: ${worded(answer)}: ${edgeText(answer)}`, onmouseenter: showEdge, onfocus: showEdge };
   };
   const name = `turn ${turn.turn + 1}`;
   const drawn = linked(turn.svg, name, `Five questions about ${name}, with the answers as links to their edges. The same stands below as a list.`, linkOf);

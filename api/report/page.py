@@ -74,9 +74,8 @@ def report_page(
 
 def page(title: str, body: Sequence[str]) -> str:
     """Return a complete HTML document with this package's style and script."""
-    here, pictures = files(__package__), files("tacit.api") / "page" / "picture.css"
+    here = files(__package__)
     style, script = (here.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
-    style += pictures.read_text(encoding="utf-8")
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -88,9 +87,9 @@ def page(title: str, body: Sequence[str]) -> str:
 
 def safe(text: object) -> str:
     """Escape a text, and remove characters that HTML does not allow."""
-    from ...reasoning.explanation.svg import plain
+    from ...reasoning.explanation.svg import printable
 
-    return escape(plain(str(text)))
+    return escape(printable(str(text)))
 
 
 def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, head: bool = True) -> str:

@@ -1,8 +1,8 @@
 // The table of items: a heading sorts by its column, the search field keeps the rows with the typed text.
 for (const list of document.querySelectorAll("section.list")) {
-  const body = list.querySelector("tbody"), field = list.querySelector("input"), told = list.querySelector("[role=status]");
+  const body = list.querySelector("tbody"), field = list.querySelector("input"), status = list.querySelector("[role=status]");
   const rows = [...body.rows];
-  const say = () => { told.textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " shown"; };
+  const say = () => { status.textContent = rows.filter((row) => !row.hidden).length + " of " + rows.length + " shown"; };
   field.addEventListener("input", () => {
     const wanted = field.value.toLowerCase();
     for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);

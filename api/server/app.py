@@ -156,6 +156,7 @@ def mount_page(app: FastAPI) -> None:
     if not (folder / "index.html").is_file():
         return
     kept = _StaticFiles(directory=folder)
+    style = _StaticFiles(directory=str(files("tacit.reasoning") / "explanation"))
 
     async def page(name: str, request: Request) -> Response:
         response = await kept.get_response(name, request.scope)
@@ -169,6 +170,10 @@ def mount_page(app: FastAPI) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
         return await page("docs.html", request)
+
+    @app.get("/static/picture.css", include_in_schema=False)
+    async def picture_style(request: Request) -> Response:
+        return await style.get_response("picture.css", request.scope)
 
     app.mount("/static", kept, name="static")
 

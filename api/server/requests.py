@@ -86,6 +86,7 @@ class ExplainRequest(Message):
     references: References = []
     metrics: Metrics = None
     svg: bool = Field(True, strict=True, description="Return each explanation as a picture too.")
+    width: int = Field(960, strict=True, ge=320, le=2400, description="Width of the pictures in pixels.")
 
 
 class CypherRequest(Message):

@@ -25,8 +25,7 @@ from ...graph.open import index_of, linking_store
 from ...graph.protocol import KnowledgeGraph, LinksEvents
 from ...graph.relations import check_known, relations_of
 from ...graph.schema import dump
-from ...reasoning import Explanation
-from ...reasoning.explanation.explained import DrawnExplanation
+from ...reasoning import Explanation, Score
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
 from ..details import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
@@ -153,14 +152,17 @@ def scoring_routes(service: Service) -> APIRouter:
         for row in rows:
             if row.error is not None:
                 raise Problem(422, "not-scored", row.error)
-        form = DrawnExplanation if body.svg else Explanation
+
+        def explanation(item: Item, score: Score) -> dict[str, Any]:
+            made = Explanation(item.history, item.response, score)
+            return {**dump(made), "svg": made.svg(body.width)} if body.svg else dump(made)
 
         def drawn() -> Response:
-            explanations = [
-                {name: dump(Explanation(item.history, item.response, found), form) for name, found in row.scores.items()}
+            explained = [
+                {name: explanation(item, score) for name, score in row.scores.items()}
                 for item, row in zip(items, rows, strict=True)
             ]
-            return answer(dict(zip(("explanations", "other"), explanations, strict=False)))
+            return answer(dict(zip(("explanations", "other"), explained, strict=False)))
 
         with service.problems():
             return await service.drawings.run(drawn)

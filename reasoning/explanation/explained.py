@@ -62,7 +62,7 @@ class Explanation(Json):
         :func:`.picture.draw`.
 
         Args:
-            width: in pixels, 640..2,400.
+            width: in pixels, 320..2,400.
 
         Raises:
             InputError: ``width`` is out of range.

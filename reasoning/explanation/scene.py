@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import pairwise
 from math import isfinite, isnan
+from typing import NamedTuple
 
 from ...graph.model import Path
 from ...graph.names import text_of
@@ -24,7 +23,7 @@ MOST_CHAINS = 16
 MOST_WORDS = 12
 MOST_BARS = 12
 
-_TUPLE = re.compile(r"^(?P<head>.+?) -(?P<relation>\w+)-> (?P<tail>.+)$", re.DOTALL)
+_TUPLE = re.compile(r"^(.+?) -(\w+)-> (.+)$", re.DOTALL)
 
 
 class By(Enum):
@@ -35,8 +34,7 @@ class By(Enum):
     SIMILARITY = "similarity"
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A place in a text: ``turn`` of the history from 0, None for the response; its ``text`` as shown, its concept's ``name``."""
 
     turn: int | None
@@ -46,8 +44,7 @@ class Word:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step of a chain: its relations, and whether they point from history to response; None without a direction."""
 
     labels: tuple[str, ...]
@@ -55,35 +52,31 @@ class Step:
     by: By
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """A connection of a word of the history with one of the response.
 
     Attributes:
         left, right: the words; None for an end that no text mentions.
-        nodes: texts between the steps, one fewer than the steps. first, last: text of an end that is not a word.
-        share: its share of the score; part: its weight among the chains, >= 0, drawn as thickness.
-        attention: the share is a model's attention instead, which has no sign.
+        nodes: texts between the steps. first, last: text of an end that is not a word.
+        share: its share of the score; with ``attention``, a model's attention instead, which has no sign.
     """
 
     left: Word | None
     right: Word | None
     steps: tuple[Step, ...]
     nodes: tuple[str, ...]
-    share: float
-    part: float
+    share: float = 0.0
     first: str = ""
     last: str = ""
     attention: bool = False
 
     @property
-    def course(self) -> tuple[object, ...]:
-        """Key of chains that are drawn as one: everything but the relations and the shares."""
-        return self.left, self.right, self.nodes, self.first, self.last, tuple((step.onwards, step.by) for step in self.steps)
+    def weight(self) -> float:
+        """Size of the share, which is drawn as thickness."""
+        return abs(self.share) if isfinite(self.share) else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """A piece with a share of the score: its name, and its own value if that is another number."""
 
     name: str
@@ -91,67 +84,64 @@ class Bar:
     value: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """The content of a picture.
 
     Attributes:
-        chains: strongest first; chains_left_out: number of the others.
+        chains: strongest first; left_out: number of those that are not among them.
         words: of both sides, in the order of the texts, with words of the response that have no chain.
-        bars: in the metric's order, the strongest if there are too many; bars_left_out: number and total share of the others.
+        bars: in the metric's order; the weakest of too many are summed up in the last.
         facts: names and values of pieces without a share.
-        attention: thickness is a model's attention, not a share.
     """
 
-    chains: tuple[Chain, ...]
-    chains_left_out: int
-    words: tuple[Word, ...]
-    bars: tuple[Bar, ...]
-    bars_left_out: tuple[int, float]
-    facts: tuple[tuple[str, float], ...]
-    attention: bool
+    chains: list[Chain]
+    left_out: int
+    words: list[Word]
+    bars: list[Bar]
+    facts: list[tuple[str, float]]
 
 
 def scene_of(score: Score) -> Scene:
     """Return the content of the picture of ``score``."""
-    found = _merged([chain for piece in score.evidence.pieces for chain in _chains(piece)])
-    found.sort(key=lambda chain: -chain.part)  # stable: the metric's own order among equals
-    chains, words = _fitting(found)
-    for piece in score.evidence.pieces:
+    pieces = score.evidence.pieces
+    found = _merged([chain for piece in pieces for chain in _chains(piece)])
+    found.sort(key=lambda chain: -chain.weight)  # stable: the metric's own order among equals
+    chains, words = _strongest(found)
+    for piece in pieces:
         if piece.response is not None and not any(_chains(piece)) and _count(words, None) < MOST_WORDS:
-            words.setdefault(_word(piece.response, None), None)
-    bars = [_bar(piece) for piece in score.evidence.pieces if not _is_chain(piece) and piece.kind != "part"]
-    shown, rest = _strongest([bar for bar in bars if isfinite(bar.share)])
-    return Scene(
-        tuple(chains),
-        len(found) - len(chains),
-        tuple(sorted(words, key=_place)),
-        tuple(shown),
-        (len(rest), sum(bar.share for bar in rest)),
-        tuple((piece.name, piece.value) for piece in score.evidence.pieces if piece.kind == "part"),
-        any(chain.attention for chain in chains),
-    )
-
-
-def _place(word: Word) -> tuple[bool, int, int, int, str]:
-    return word.turn is None, word.turn or 0, word.start, word.end, word.name
+            words.setdefault(_word(piece.response, None))
+    bars = [_bar(piece) for piece in pieces if not _is_chain(piece) and piece.kind != "part" and isfinite(piece.share)]
+    facts = [(piece.name, piece.value) for piece in pieces if piece.kind == "part"]
+    ordered = sorted(words, key=lambda word: (word.turn is None, word.turn or 0, word[1:]))
+    return Scene(chains, len(found) - len(chains), ordered, _summed(bars), facts)
 
 
 def _count(words: dict[Word, None], turn: int | None) -> int:
     return sum((word.turn is None) == (turn is None) for word in words)
 
 
-def _fitting(chains: Sequence[Chain]) -> tuple[list[Chain], dict[Word, None]]:
+def _strongest(chains: Sequence[Chain]) -> tuple[list[Chain], dict[Word, None]]:
     """Return the strongest chains within the limits, with their words."""
     words: dict[Word, None] = {}
     chosen: list[Chain] = []
     for chain in chains:
-        ends = {word: None for word in (chain.left, chain.right) if word is not None}
-        both = {**words, **ends}
+        both = {**words, **{word: None for word in (chain.left, chain.right) if word is not None}}
         if len(chosen) < MOST_CHAINS and _count(both, 0) <= MOST_WORDS and _count(both, None) <= MOST_WORDS:
             chosen.append(chain)
             words = both
     return chosen, words
+
+
+def _summed(bars: list[Bar]) -> list[Bar]:
+    """Return the strongest bars in their order, and one for the sum of the others."""
+    order = sorted(range(len(bars)), key=lambda place: -abs(bars[place].share))
+    rest = [bars[place].share for place in order[MOST_BARS:]]
+    return [bars[place] for place in sorted(order[:MOST_BARS])] + ([Bar(f"{len(rest)} more", sum(rest))] if rest else [])
+
+
+def _bar(piece: Piece) -> Bar:
+    own = piece.kind in ("base", "keyword", "word") or piece.value == piece.share or isnan(piece.value)
+    return Bar(piece.name, piece.share, None if own else piece.value)
 
 
 def _is_chain(piece: Piece) -> bool:
@@ -160,46 +150,46 @@ def _is_chain(piece: Piece) -> bool:
 
 
 def _chains(piece: Piece) -> Iterator[Chain]:
-    """Yield the chains of a piece and of the pieces below it, without those whose share rounds to zero. Parallel assertions in
-    the direction of the chain are labels of it; those in the other direction are in the text only."""
+    """Yield the chains of a piece and of the pieces below it, without those whose share rounds to zero."""
     if is_slight(piece):
         return
     if piece.kind == "tuple":
         yield _of_tuple(piece)
         return
     if piece.response is not None and piece.history is not None and piece.turn is not None:
-        yield _of_path(piece)
+        yield _of_path(piece, _word(piece.history, piece.turn), _word(piece.response, None))
     for part in piece.rests_on:
         if part.kind != "parallel":
             yield from _chains(part)
 
 
-def _part(piece: Piece) -> float:
-    part = piece.value if piece.kind == "edge" else abs(piece.share)
-    return part if isfinite(part) else 0.0
+def _of_path(piece: Piece, left: Word, right: Word) -> Chain:
+    """Return the chain of a piece that connects two words, with the steps of its path if it has one.
 
-
-def _of_path(piece: Piece) -> Chain:
-    """Return the chain of a piece that connects two words, with the steps of its path if it has one."""
-    assert piece.response is not None
-    assert piece.history is not None
-    left, right = _word(piece.history, piece.turn), _word(piece.response, None)
-    share = piece.value if piece.kind == "edge" else piece.share
-    steps, nodes = _along(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ((), ())
-    beside = [row for part in piece.rests_on if part.kind == "parallel" and part.path for row in _along(part.path, By.GRAPH)[0]]
-    if len(steps) == 1 and beside:
-        same = [label for row in beside if row.onwards == steps[0].onwards for label in row.labels]
-        steps = (replace(steps[0], labels=(*steps[0].labels, *same)),)
+    Parallel assertions in the direction of a chain of one step are labels of it; the others are in the text only.
+    """
+    steps = steps_of(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ()
+    if len(steps) == 1:
+        beside = [part.path for part in piece.rests_on if part.kind == "parallel" and part.path]
+        same = [label for path in beside for row in steps_of(path) if row.onwards == steps[0].onwards for label in row.labels]
+        steps = (steps[0]._replace(labels=(*steps[0].labels, *same)),)
     if not steps:
-        text = "no path" if piece.hops is None else "the same concept" if piece.hops == 0 else f"{piece.hops} hops"
+        text = "no path" if piece.hops is None else f"{piece.hops} hops" if piece.hops else "the same concept"
         steps = (Step((text,), None, By.GRAPH if piece.hops else By.SIMILARITY),)
-    return Chain(left, right, steps, nodes, share, _part(piece), attention=piece.kind == "edge")
+    attention = piece.kind == "edge"
+    share = piece.value if attention else piece.share
+    return Chain(left, right, steps, inner_nodes(piece.path) if piece.path else (), share, attention=attention)
 
 
-def _along(path: Path, by: By) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    ends = pairwise(path.nodes)
-    steps = tuple(Step((row.relation,), row.head == start, by) for (start, _), row in zip(ends, path.assertions, strict=True))
-    return steps, tuple(text_of(node) for node in path.nodes[1:-1])
+def steps_of(path: Path, by: By = By.GRAPH) -> tuple[Step, ...]:
+    """Return the assertions of a path as steps."""
+    rows = zip(path.nodes, path.assertions, strict=False)
+    return tuple(Step((row.relation,), row.head == start, by) for start, row in rows)
+
+
+def inner_nodes(path: Path) -> tuple[str, ...]:
+    """Return the texts of the nodes between the ends of a path."""
+    return tuple(text_of(node) for node in path.nodes[1:-1])
 
 
 def _of_tuple(piece: Piece) -> Chain:
@@ -210,21 +200,15 @@ def _of_tuple(piece: Piece) -> Chain:
     head, relation, tail = match.groups() if match else (piece.name, "", "")
     left = _word(piece.history, piece.turn) if piece.history is not None and piece.turn is not None else None
     right = _word(piece.response, None) if piece.response is not None else None
-    first, last = "" if left else head, "" if right else tail
-    if not piece.rests_on or piece.rests_on[0].path is None:
-        judged = Step((f"{relation} {piece.value:.2f}".strip(),), True, By.MODEL)
-        return Chain(left, right, (judged,), (), piece.share, _part(piece), first, last)
-    closest = piece.rests_on[0]
-    assert closest.path is not None
-    (known,) = closest.path.assertions
-    by = By.GRAPH if closest.asserted else By.MODEL
-    start, end = closest.path.nodes
-    steps = [Step((known.relation,), known.head == start, by), Step((f"≈ {closest.value:.2f}",), None, By.SIMILARITY)]
-    nodes = [text_of(end)]
-    if closest.kind == "nearest-tail":
-        steps.insert(0, Step(("≈",), None, By.SIMILARITY))
-        nodes.insert(0, text_of(start))
-    return Chain(left, right, tuple(steps), tuple(nodes), piece.share, _part(piece), first, last)
+    closest = piece.rests_on[0] if piece.rests_on else None
+    steps, nodes = [Step((f"{relation} {piece.value:.2f}".strip(),), True, By.MODEL)], []
+    if closest is not None and closest.path is not None:
+        start, end = closest.path.nodes
+        known = steps_of(closest.path, By.GRAPH if closest.asserted else By.MODEL)
+        steps, nodes = [*known, Step((f"≈ {closest.value:.2f}",), None, By.SIMILARITY)], [text_of(end)]
+        if closest.kind == "nearest-tail":
+            steps, nodes = [Step(("≈",), None, By.SIMILARITY), *steps], [text_of(start), *nodes]
+    return Chain(left, right, tuple(steps), tuple(nodes), piece.share, "" if left else head, "" if right else tail)
 
 
 def _word(mention: Mention, turn: int | None) -> Word:
@@ -234,26 +218,14 @@ def _word(mention: Mention, turn: int | None) -> Word:
 
 
 def _merged(chains: Sequence[Chain]) -> list[Chain]:
-    """Merge chains with one course: their relations are listed together, their shares added."""
+    """Merge chains that differ in their relations and shares only: the relations are listed together, the shares added."""
     found: dict[object, Chain] = {}
     for chain in chains:
-        known = found.get(chain.course)
-        if known is not None:
-            steps = tuple(
-                replace(one, labels=tuple(dict.fromkeys((*one.labels, *other.labels))))
-                for one, other in zip(known.steps, chain.steps, strict=True)
-            )
-            chain = replace(known, steps=steps, share=known.share + chain.share, part=known.part + chain.part)
-        found[chain.course] = chain
+        course = chain._replace(steps=tuple(step._replace(labels=()) for step in chain.steps), share=0.0)
+        if course in found:
+            known = found[course]
+            labels = [(*one.labels, *two.labels) for one, two in zip(known.steps, chain.steps, strict=True)]
+            steps = [step._replace(labels=tuple(dict.fromkeys(both))) for step, both in zip(known.steps, labels, strict=True)]
+            chain = known._replace(steps=tuple(steps), share=known.share + chain.share)
+        found[course] = chain
     return list(found.values())
-
-
-def _bar(piece: Piece) -> Bar:
-    own = piece.kind in ("base", "keyword", "word") or piece.value == piece.share or isnan(piece.value)
-    return Bar(piece.name, piece.share, None if own else piece.value)
-
-
-def _strongest(bars: Sequence[Bar]) -> tuple[list[Bar], list[Bar]]:
-    order = sorted(range(len(bars)), key=lambda place: -abs(bars[place].share))
-    kept = set(order[:MOST_BARS])
-    return [bars[place] for place in sorted(kept)], [bars[place] for place in order[MOST_BARS:]]

@@ -1,91 +1,28 @@
 """SVG elements as text, and text metrics for the layout: widths, wrapping, truncation.
 
-Elements have presentation attributes only, no style, identifiers or scripts, so that a picture looks the same in a file, in a
-notebook, and many times on one page, under any content security policy.
+Elements have positions, sizes and classes; ``picture.css``, which every picture contains, has the colours, light and dark.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from html import escape
-from typing import NamedTuple
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path as FilePath
 from unicodedata import category, combining, east_asian_width
 
-FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+from ...graph.errors import InputError
 
+TEXT, SMALL, TINY = 13.0, 11.5, 10.5
+"""Font sizes in pixels."""
+MARGIN = 24.0
+ELLIPSIS = "…"
 
-def px(value: float) -> str:
-    """Return a coordinate with at most one decimal, the same on every machine."""
-    text = f"{value:.1f}"
-    return text[:-2] if text.endswith(".0") else text
-
-
-def label(
-    x: float, y: float, text: str, size: float, fill: str, *, anchor: str = "start", bold: bool = False, title: str = ""
-) -> str:
-    """Return a text whose baseline is anchored (``start``, ``middle``, ``end``) at a point; ``title`` is its tooltip."""
-    width = width_of(text, size, bold=bold)
-    if not text:
-        return ""
-    weight = ' font-weight="bold"' if bold else ""
-    placed = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    more = f"<title>{escape(clean(title))}</title>" if title and clean(title) != text else ""
-    return (
-        f'<text x="{px(x)}" y="{px(y)}" font-size="{px(size)}" fill="{fill}"{placed}{weight} '
-        f'textLength="{px(width)}" lengthAdjust="spacingAndGlyphs">{escape(text)}{more}</text>'
-    )
-
-
-def box(
-    x: float, y: float, width: float, height: float, fill: str, *, stroke: str = "none", radius: float = 4, dashed: bool = False
-) -> str:
-    """Return a rectangle with round corners."""
-    line = "" if stroke == "none" else f' stroke="{stroke}"' + (' stroke-dasharray="3 3"' if dashed else "")
-    return (
-        f'<rect x="{px(x)}" y="{px(y)}" width="{px(max(width, 0))}" height="{px(max(height, 0))}" '
-        f'rx="{px(radius)}" fill="{fill}"{line}/>'
-    )
-
-
-def stroke(path: str, colour: str, width: float, dashes: str = "") -> str:
-    """Return a line along an SVG path."""
-    dash = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{px(width)}"{dash}/>'
-
-
-def arrow(x: float, y: float, onwards: bool, thickness: float, colour: str) -> str:
-    """Return an arrowhead with its tip at a point, to the right, or to the left with ``onwards`` false."""
-    length, half = 7 + thickness, 3.5 + thickness * 0.7
-    back = x - length if onwards else x + length
-    return f'<path d="M{px(x)} {px(y)}L{px(back)} {px(y - half)}V{px(y + half)}Z" fill="{colour}"/>'
-
-
-def bend(x0: float, y0: float, x1: float, y1: float) -> str:
-    """Return the path of a curve between two points that is horizontal at both ends."""
-    middle = (x0 + x1) / 2
-    return f"M{px(x0)} {px(y0)}C{px(middle)} {px(y0)} {px(middle)} {px(y1)} {px(x1)} {px(y1)}"
-
-
-def document(width: float, height: float, title: str, description: str, marks: Sequence[str]) -> str:
-    """Return the SVG document, on a white card so that it is readable on any page, with title and description for
-    screen readers.
-    """
-    name, details = escape(clean(title)), escape(clean(description))
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{px(width)}" height="{px(height)}" '
-        f'viewBox="0 0 {px(width)} {px(height)}" role="img" aria-label="{name}" font-family="{FONT}">'
-    )
-    card = box(0.5, 0.5, width - 1, height - 1, "#ffffff", stroke="#d5dae0", radius=8)
-    body = "\n".join(mark for mark in marks if mark)
-    return f"{head}\n<title>{name}</title>\n<desc>{details}</desc>\n{card}\n{body}\n</svg>\n"
-
-
-# Text metrics without a font, so that the layout can guarantee that nothing overlaps.
-#
-# The widths are those of Arial, Helvetica and Liberation Sans, in thousandths of the font size. Every text element states its
-# width, so that a viewer with another font fits it to the same place.
-
+# Widths of Arial, Helvetica and Liberation Sans, in thousandths of the font size. Every text element states its width, so that
+# a viewer with another font fits it to the same place, and nothing overlaps.
 _WIDTHS = {
     191: "'", 222: "ijl‘’", 260: "|¦", 278: " !,./:;I[\\]ft·ÌÍÎÏìíîï", 333: "()-`r¡¨´“”", 334: "{}", 350: "•", 355: '"',
     389: "*", 400: "°", 469: "^", 500: "Jcksvxyzçýÿšž", 556: "#$0123456789?L_abdeghnopqu£«»àáâãäåèéêëñòóôõöùúûü–",
@@ -93,29 +30,33 @@ _WIDTHS = {
     889: "%æ", 944: "Wœ", 1000: "ÆŒ—…→←", 1015: "@",
 }  # fmt: skip
 _WIDTH_OF = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
-_UNKNOWN = 750
-_FULL = 1000
-_BOLD = 1.09
+_UNKNOWN, _FULL, _BOLD = 750, 1000, 1.09
 _DIRECTION_MARKS = re.compile("[\u00ad\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-ELLIPSIS = "…"
 
 
-class Line(NamedTuple):
-    """One line of a wrapped text, and for each of its words the offset in the text, the offset in the line, and the word."""
+class Picture(str):
+    """An SVG picture as text; notebooks show it as a picture."""
 
-    text: str
-    words: tuple[tuple[int, int, str], ...]
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        """Return the SVG, for notebooks."""
+        return str(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the picture to an ``.svg`` file."""
+        FilePath(path).write_text(self, encoding="utf-8")
 
 
-def plain(text: str) -> str:
+def printable(text: str) -> str:
     """Return ``text`` with control characters and direction marks replaced, character by character."""
     return _DIRECTION_MARKS.sub("\u200b", _NO_XML.sub("\ufffd", text))
 
 
-def clean(text: str) -> str:
-    """Return ``text`` as :func:`plain` does, on one line, with single spaces."""
-    return " ".join(plain(text).split())
+def one_line(text: str) -> str:
+    """Return printable ``text`` on one line, with single spaces."""
+    return " ".join(printable(text).split())
 
 
 def width_of(text: str, size: float, *, bold: bool = False) -> float:
@@ -132,52 +73,153 @@ def _advance(letter: str) -> int:
     return _FULL if east_asian_width(letter) in ("W", "F") else _UNKNOWN
 
 
+def _fitting(text: str, size: float, width: float) -> int:
+    """Return how many characters of ``text`` fit into ``width``, at least 1."""
+    used = 0.0
+    for count, letter in enumerate(text):
+        used += _advance(letter) * size / 1000
+        if used > width:
+            return max(count, 1)
+    return len(text)
+
+
 def fit(text: str, size: float, width: float, *, bold: bool = False) -> str:
     """Return ``text``, truncated with an ellipsis if it is wider than ``width``; at least one character remains."""
     if width_of(text, size, bold=bold) <= width:
         return text
-    while len(text) > 1 and width_of(text + ELLIPSIS, size, bold=bold) > width:
-        text = text[: min(len(text) - 1, max(1, int(len(text) * width / width_of(text + ELLIPSIS, size, bold=bold)) + 1))]
-    return text.rstrip() + ELLIPSIS
+    size *= _BOLD if bold else 1.0
+    return text[: _fitting(text, size, width - width_of(ELLIPSIS, size))].rstrip() + ELLIPSIS
 
 
-def wrap(text: str, size: float, width: float, most: int) -> list[Line]:
-    """Wrap ``text`` in at most ``most`` lines of at most ``width``; wider words are broken, and the rest is replaced by ``…``."""
-    lines: list[Line] = []
-    words: list[tuple[int, int, str]] = []
-    line = ""
-    for start, word in _pieces(text, size, width):
-        joined = f"{line} {word}" if line else word
-        if line and width_of(joined, size) > width:
+def wrap(text: str, size: float, width: float, most: int) -> list[tuple[int, str]]:
+    """Wrap a text without line breaks in at most ``most`` lines, each with its offset; the rest is replaced by ``…``."""
+    lines: list[tuple[int, str]] = []
+    start = end = 0
+    for begin, stop in _words(text, size, width):
+        if end > start and width_of(text[start:stop], size) > width:
             if len(lines) + 1 == most:
-                lines.append(Line(fit(f"{line} {ELLIPSIS}", size, width), tuple(words)))
-                return lines
-            lines.append(Line(line, tuple(words)))
-            words, joined = [], word
-        words.append((start, len(joined) - len(word), word))
-        line = joined
-    return [*lines, Line(line, tuple(words))] if line else lines
+                return [*lines, (start, fit(f"{text[start:end]} {text[begin:stop]}{ELLIPSIS}", size, width))]
+            lines.append((start, text[start:end]))
+            start = begin
+        end = stop
+    return [*lines, (start, text[start:end])] if end else lines
 
 
-def _pieces(text: str, size: float, width: float) -> Iterator[tuple[int, str]]:
-    """Yield the words of a text with their offsets, words that are wider than a line in parts."""
-    longest = int(6 * width / size) + 2  # most letters of a line
+def _words(text: str, size: float, width: float) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the words of a text; words that are wider than a line are yielded in parts."""
     for match in re.finditer(r"\S+", text):
-        start, word = match.start(), match[0]
-        while len(word) > 1 and (len(word) > longest or width_of(word, size) > width):
-            end = min(len(word) - 1, longest)
-            while end > 1 and width_of(word[:end], size) > width:
-                end = max(1, min(end - 1, int(end * width / width_of(word[:end], size))))
-            yield start, word[:end]
-            start, word = start + end, word[end:]
-        yield start, word
+        begin, end = match.span()
+        while begin < end:
+            stop = begin + _fitting(text[begin:end], size, width)
+            yield begin, stop
+            begin = stop
 
 
-def joined(parts: Sequence[str], size: float, width: float) -> str:
-    """Return ``parts`` with commas between them, as many as fit into ``width``, and ``+n`` for the others; at least the first."""
-    for shown in range(len(parts), 1, -1):
-        more = f" +{len(parts) - shown}" if shown < len(parts) else ""
-        if width_of(text := ", ".join(parts[:shown]) + more, size) <= width:
-            return text
-    more = f" +{len(parts) - 1}" if len(parts) > 1 else ""
-    return fit(parts[0], size, max(width - width_of(more, size), size)) + more
+def px(value: float) -> str:
+    """Return a coordinate with at most one decimal, the same on every machine."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def label(x: float, y: float, text: str, size: float = TEXT, style: str = "", *, anchor: str = "start", title: str = "") -> str:
+    """Return a text whose baseline is anchored (``start``, ``middle``, ``end``) at a point; ``title`` is its tooltip."""
+    width = px(width_of(text, size, bold="bold" in style))
+    more = f"<title>{escape(one_line(title))}</title>" if title and one_line(title) != text else ""
+    return (
+        (
+            f'<text x="{px(x)}" y="{px(y)}" font-size="{px(size)}" class="{style}" text-anchor="{anchor}" textLength="{width}" '
+            f'lengthAdjust="spacingAndGlyphs">{escape(text)}{more}</text>'
+        )
+        .replace(' class=""', "")
+        .replace(' text-anchor="start"', "")
+        if text
+        else ""
+    )
+
+
+def rect(x: float, y: float, width: float, height: float, style: str, radius: float = 6) -> str:
+    """Return a rectangle with round corners."""
+    return f'<rect x="{px(x)}" y="{px(y)}" width="{px(width)}" height="{px(height)}" rx="{px(radius)}" class="{style}"/>'
+
+
+def line(path: str, style: str, width: float) -> str:
+    """Return a line along an SVG path."""
+    return f'<path d="{path}" class="line {style}" stroke-width="{px(width)}"/>'
+
+
+def curve(x0: float, y0: float, x1: float, y1: float) -> str:
+    """Return the part of a path from a first to a second point that is horizontal at both."""
+    middle = (x0 + x1) / 2
+    return f"C{px(middle)} {px(y0)} {px(middle)} {px(y1)} {px(x1)} {px(y1)}"
+
+
+def head_length(thickness: float) -> float:
+    """Return the length of the arrowhead of a line."""
+    return 6 + thickness
+
+
+def arrowhead(x: float, y: float, right: bool, style: str, thickness: float) -> str:
+    """Return an arrowhead with its tip at a point, pointing to the right or to the left."""
+    back = x + head_length(thickness) * (-1 if right else 1)
+    half = 3.5 + thickness * 0.7
+    return f'<path d="M{px(x)} {px(y)}L{px(back)} {px(y - half)}V{px(y + half)}Z" class="tip {style}"/>'
+
+
+class Sheet:
+    """The elements of a picture, added from top to bottom.
+
+    Attributes:
+        width: in pixels; inner: between the margins; y: below what was added.
+    """
+
+    def __init__(self, width: int, least: int, most: int) -> None:
+        """Check that the width is in its range.
+
+        Raises:
+            InputError: it is not.
+        """
+        if not least <= width <= most:
+            raise InputError(f"the width of a picture must be from {least} to {most} pixels, not {width}")
+        self.width: float = width
+        self.inner, self.y = width - 2 * MARGIN, MARGIN
+        self._marks: list[str] = []
+
+    def add(self, *marks: str) -> None:
+        """Add elements."""
+        self._marks += filter(None, marks)
+
+    def write(self, text: str, size: float = TEXT, most: int = 3) -> None:
+        """Add a text below, in at most ``most`` lines."""
+        for _, row in wrap(one_line(text), size, self.inner, most):
+            self.add(label(MARGIN, self.y + size, row, size, "quiet"))
+            self.y += 1.36 * size
+
+    def legend(self, entries: Sequence[tuple[str, str]], note: str = "") -> None:
+        """Add the styles of lines with their meanings, and a note."""
+        x = MARGIN
+        for style, text in [*entries, ("", note)] if entries else []:
+            indent = 36 if style else 0
+            wide = indent + width_of(text, SMALL)
+            if x > MARGIN and x + wide > self.width - MARGIN:
+                x, self.y = MARGIN, self.y + 18
+            if style:
+                self.add(line(f"M{px(x)} {px(self.y + 9)}h28", style, 3))
+            self.add(label(x + indent, self.y + 13, text, SMALL, "quiet"))
+            x += wide + 24
+        self.y += 22 if entries else 0
+
+    def picture(self, title: str, description: str) -> Picture:
+        """Return the SVG document, on a background of its own so that it is readable on any page, with title and description
+        for screen readers.
+        """
+        name, details, height = escape(one_line(title)), escape(one_line(description)), self.y + 14
+        size = f'width="{px(self.width)}" height="{px(height)}" viewBox="0 0 {px(self.width)} {px(height)}"'
+        return Picture(
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} class="tacit" role="img" aria-label="{name}">\n'
+            f"<title>{name}</title>\n<desc>{details}</desc>\n<style>\n{_style()}\n</style>\n"
+            + "\n".join([rect(0.5, 0.5, self.width - 1, height - 1, "paper", 8), *self._marks, "</svg>\n"])
+        )
+
+
+@cache
+def _style() -> str:
+    return (files(__package__) / "picture.css").read_text(encoding="utf-8").split("*/", 1)[1].strip()

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tacit.api.report.collecting import histogram
-from tacit.api.report.page import explained_page, page
+from tacit.api.report.page import explained_page
 from tacit.graph.model import Assertion
 from tacit.graph.model import Path as Chain
 from tacit.loaders import Item
 from tacit.reasoning import Evidence, Explanation, Piece, Reasoner, Score, Signature
-from tacit.reasoning.explanation import picture
 from tacit.reasoning.text.linking import Mention
 
-from tests.api.page.visit import FILES, Visit, score
+from tests.api.page.visit import Visit, score
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -99,17 +98,6 @@ def test_texts_are_read_and_lines_are_seen_by_day_and_by_night(tab: Page, report
     assert [one for one in found if one[0] == "edge" and one[2] not in faint and one[1] < 2.5] == []
 
 
-def test_every_colour_of_pictures_is_thought_of() -> None:
-    style = (FILES / "picture.css").read_text(encoding="utf-8")
-    known = set(re.findall(r"\[(?:fill|stroke)=\"(#[0-9a-f]{6})\"\]", style))
-    both = {picture.GREY, picture.HISTORY_EDGE, picture.RESPONSE_EDGE}  # seen on paper and in the dark
-    drawn = {
-        value for name, value in vars(picture).items() if name.isupper() and isinstance(value, str) and value.startswith("#")
-    }
-    assert drawn | {"#ffffff"} == known | both
-    assert not known & both
-
-
 def pixel(tab: Page, selector: str, x: float, y: float) -> tuple[int, ...]:
     """The colour that is shown at a place of an element, from 0 to 1."""
     image: Any = pytest.importorskip("PIL.Image")
@@ -119,7 +107,7 @@ def pixel(tab: Page, selector: str, x: float, y: float) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize(("scheme", "card"), [("light", (255, 255, 255)), ("dark", (28, 34, 38))])
-def test_a_picture_on_the_page_follows_it_and_its_file_stays_on_paper(
+def test_a_picture_on_the_page_and_its_file_are_light_or_dark_and_its_png_is_light(
     visit: Visit, scheme: Any, card: tuple[int, ...], tmp_path: Path
 ) -> None:
     visit.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
@@ -130,18 +118,14 @@ def test_a_picture_on_the_page_follows_it_and_its_file_stays_on_paper(
     with tab.expect_download() as saved:
         tab.get_by_role("link", name="SVG").first.click()
     saved.value.save_as(tmp_path / "grounding.svg")
-    text = (tmp_path / "grounding.svg").read_text(encoding="utf-8")
-    assert "<style" not in text
-    assert 'fill="#ffffff"' in text
-
-
-def test_the_file_alone_and_a_notebook_are_light_in_the_dark(chromium: Browser, tmp_path: Path) -> None:
-    (tmp_path / "alone.svg").write_text(many_sided().svg(), encoding="utf-8")
-    context = chromium.new_context(color_scheme="dark", viewport={"width": 960, "height": 400})
-    try:
-        tab = context.new_page()
-        tab.goto((tmp_path / "alone.svg").as_uri())
-        assert pixel(tab, "svg", 0.99, 0.5) == (255, 255, 255)
-    finally:
-        context.close()
-    assert "prefers-color-scheme" in page("", [])
+    with tab.expect_download() as saved_image:
+        tab.get_by_role("button", name="PNG").first.click()
+    image: Any = pytest.importorskip("PIL.Image")
+    shown = image.open(saved_image.value.path()).convert("RGB")
+    assert shown.getpixel((int(shown.width * 0.99), shown.height // 2)) == (255, 255, 255)
+    browser = tab.context.browser
+    assert browser is not None
+    with closing(browser.new_context(color_scheme=scheme)) as context:
+        alone = context.new_page()
+        alone.goto((tmp_path / "grounding.svg").as_uri())
+        assert pixel(alone, "svg", 0.99, 0.5) == card

@@ -120,7 +120,7 @@ def test_what_a_turn_says_is_never_markup(visit: Visit) -> None:
     tab.route("**/v1/infer", lambda route: route.fulfill(json={"turns": hostile}))
     tab.locator(".turn").first.click()
     tab.wait_for_function("() => document.querySelector('.drawn text')?.textContent === 'hi'")
-    assert tab.locator(".drawn").evaluate("one => one.innerHTML") == '<g><text x="1">hi</text></g>'
+    assert tab.locator(".drawn").evaluate("one => one.innerHTML") == '<g><text x="1" class="x">hi</text></g>'
     visit.check()
 
 
