@@ -9,7 +9,6 @@ true against false responses of dialogues, not from ratings (:mod:`tacit.reasoni
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..lru_cache import LruCache
 from ..models.asking import States, YesNoPrompt
-from ..models.causal_lm import CausalModel, open_causal
+from ..models.causal_lm import CausalModel, share_causal
 from ..models.linear_probe import Probe, ProbeKind
 from ..text.language import open_analyser
 from ..text.linking import Linker
@@ -77,6 +76,9 @@ _CACHE_SIZE = 20_000
 _WORD = re.compile(r"\S+")
 _MOST_WORDS = 40
 
+_known: LruCache[tuple[str, str, str | Probe, Pair], float] = LruCache(_CACHE_SIZE)
+"""Log-odds by signature, device, probe and pair, so that ``judgement`` and ``overall`` read each response once."""
+
 
 class Judgement(BatchScoring):
     """The metric over a causal language model and a probe of its states; see :func:`make`."""
@@ -98,11 +100,10 @@ class Judgement(BatchScoring):
         self.prompt = JudgementPrompt(causal)
         self.probe = probe
         self.claims = claims
-        self._known: LruCache[Pair, float] = LruCache(_CACHE_SIZE)
-        self._reading = threading.Lock()
         self.signature = Signature(
             self.name, (("model", causal.files.digest), ("dtype", causal.dtype), ("probe", probe.digest)), 1
         )
+        self._reader = (str(self.signature), str(causal.model.device), probe.digest or probe)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score responses; NaN without a history."""
@@ -127,20 +128,20 @@ class Judgement(BatchScoring):
         return scores
 
     def log_odds(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the log-odds that each response is the true one; equal pairs are computed once.
+        """Return the log-odds that each response is the true one; equal pairs are read once by all metrics with this probe.
 
         Raises:
             ModelError: the model's output is not finite, its context is too short, or its chat template cannot be used.
         """
-        with self._reading:  # the hidden states are recorded on the model itself
-            known = {pair: self._known.get(pair) for pair in pairs}
+        with self.prompt.causal.lock:
+            known = {pair: _known.get((*self._reader, pair)) for pair in pairs}
             fresh = [pair for pair, value in known.items() if value is None]
             if fresh:
                 alone = self.prompt.causal.dtype != "float32"
                 states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes), alone=alone)
                 for pair, value in zip(fresh, self.probe.log_odds(states.hidden[:, 0], states.margins).tolist(), strict=True):
                     known[pair] = value
-                    self._known.put(pair, value)
+                    _known.put((*self._reader, pair), value)
         return [value for pair in pairs if (value := known[pair]) is not None]
 
     def _effects(self, pair: Pair, whole: float) -> tuple[Piece, ...]:
@@ -219,7 +220,8 @@ def make(
             f"the language model of judgement, {MODEL_FILE}, is not in {models_folder()}; get it with: tacit fetch judge, or "
             "name a model with -O judgement.model=MODEL"
         )
-    causal = open_causal(model or models_folder() / MODEL_FILE, dtype=dtype, device=device)
+    layers = None if opened.yes else opened.layer
+    causal = share_causal(model or models_folder() / MODEL_FILE, dtype=dtype, device=device, layers=layers)
     return Judgement(
         causal, opened, None if graph is None else GraphClaims(Linker(graph, open_analyser(None)), open_parser(None))
     )

@@ -10,11 +10,13 @@ no loss by more than 1e-5.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +62,7 @@ class CausalModel:
         dtype: number format of the weights, as given to :func:`open_causal`.
         last_prefix: the last prefix that :func:`read_ends` or :func:`read_losses` read alone, with its keys and values, for
             further batches after the same prefix.
+        lock: for those who share the model, since hidden states and the last prefix are recorded on it.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class CausalModel:
         self.end = int(end)
         self.begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self.end
         self.last_prefix: tuple[list[int], Any] | None = None
+        self.lock = threading.Lock()
         self.body, self.head = self._parts(_TOLERANCES[dtype])
         if self.body is model:
             self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self._vocabulary))
@@ -333,6 +337,30 @@ def open_causal(
     files = find_model(model, gguf=True)
     opened, tokenizer = open_model("AutoModelForCausalLM", files, device=device, dtype=dtype)
     return CausalModel(files, opened, tokenizer, dtype=dtype, batch_tokens=batch_tokens, max_length=max_length)
+
+
+_shared: WeakValueDictionary[tuple[str, str, str | None, int | None], CausalModel] = WeakValueDictionary()
+_sharing = threading.Lock()
+
+
+def share_causal(
+    model: str | Path, *, device: str | None = None, dtype: str = "float32", layers: int | None = None
+) -> CausalModel:
+    """Return an open causal language model; the same object for the same files, device, dtype and layers, while it is in use.
+
+    Hold its ``lock`` while hidden states are read.
+
+    Args:
+        model, device, dtype: as for :func:`open_causal`, which raises the errors.
+        layers: number of layers that its users may leave, counted from the input; None when they remove none.
+    """
+    need("torch", extra_of(model))
+    key = (find_model(model, gguf=True).digest, dtype, device, layers)
+    with _sharing:
+        found = _shared.get(key)
+        if found is None:
+            found = _shared[key] = open_causal(model, device=device, dtype=dtype)
+        return found
 
 
 def _turns(turns: Sequence[str]) -> Sequence[str]:

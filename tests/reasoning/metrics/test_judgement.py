@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.open import open_graph
+from tacit.reasoning.cache import clear_caches
 from tacit.reasoning.metrics.judgement import PROBE, make
 from tacit.reasoning.metrics.judgement_claims import AGAINST, GraphClaims
 from tacit.reasoning.reference import SHIPPED, references_of
@@ -55,7 +56,7 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
 
 def probe_of(causal: CausalModel, layer: int = 2, yes: float = 0.0) -> Probe:
     weights = np.random.default_rng(layer).normal(0, 0.02, WIDTH).astype(np.float32)
-    return Probe(PROBE, layer, weights, causal.files.signature, yes, -0.3, digest="of-a-test")
+    return Probe(PROBE, layer, weights, causal.files.signature, yes, -0.3).written()
 
 
 def read_at_once(causal: CausalModel, turns: tuple[str, ...], response: str) -> tuple[Any, float]:
@@ -121,8 +122,10 @@ def test_in_half_precision_no_other_response_moves_a_score(tmp_path: Path, yes: 
     half = open_causal(save_judge(tmp_path / "model", layers=LAYERS, more=WORDS, kind="llama"), dtype="bfloat16")
     probe = probe_of(half, yes=yes)
     together = [score.value for score in Judgement(half, probe).score_batch(PAIRS)]
+    clear_caches()
     alone = [Judgement(half, probe).score(*pair).value for pair in PAIRS]
     assert together == alone
+    clear_caches()
     assert together == [score.value for score in Judgement(half, probe).score_batch(PAIRS[::-1])][::-1]
 
 

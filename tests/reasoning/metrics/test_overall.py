@@ -7,6 +7,7 @@ from math import isnan, log
 import numpy as np
 import pytest
 from tacit.reasoning import load_metric
+from tacit.reasoning.cache import clear_caches
 from tacit.reasoning.describing import describe_metrics
 from tacit.reasoning.metrics.judgement import PROBE
 from tacit.reasoning.metrics.overall import COHERENCE, JUDGEMENT, Scale
@@ -47,6 +48,17 @@ def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str
         ) / 3
         assert one.value == pytest.approx(expected, abs=1e-5)
     assert len({one.value for one in overall}) == len(ITEMS)
+
+
+def test_the_model_is_open_once_and_each_response_is_read_once(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    judged, overall = load_metric("judgement", **options), load_metric("overall", **options)
+    assert judged.prompt.causal is overall.judgement.prompt.causal
+    clear_caches()
+    judged.score_batch(ITEMS)
+    monkeypatch.setattr(judged.prompt.causal, "body", None)  # reading would fail from here on
+    assert all(np.isfinite(score.value) for score in overall.score_batch(ITEMS))
+    del judged, overall
+    assert load_metric("judgement", **{**options, "dtype": "bfloat16"}).prompt.causal.dtype == "bfloat16"
 
 
 def test_shares_add_up_to_the_value_and_show_both_metrics(options: dict[str, str]) -> None:
