@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.open import open_graph
-from tacit.reasoning.cache import clear_caches
+from tacit.reasoning.lru_cache import clear_caches
 from tacit.reasoning.metrics.judgement import PROBE, make
 from tacit.reasoning.metrics.judgement_claims import AGAINST, GraphClaims
 from tacit.reasoning.reference import SHIPPED, references_of

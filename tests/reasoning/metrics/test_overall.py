@@ -7,8 +7,8 @@ from math import isnan, log
 import numpy as np
 import pytest
 from tacit.reasoning import load_metric
-from tacit.reasoning.cache import clear_caches
 from tacit.reasoning.describing import describe_metrics
+from tacit.reasoning.lru_cache import clear_caches
 from tacit.reasoning.metrics.judgement import PROBE
 from tacit.reasoning.metrics.overall import COHERENCE, JUDGEMENT, Scale
 from tacit.reasoning.models.linear_probe import Probe
