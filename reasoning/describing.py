@@ -190,9 +190,9 @@ def default_metrics(graph: object = None) -> DefaultMetrics:
     better: dict[str, str] = {}  # the best metric that each command makes ready
     for name in ranked[: ranked.index(headline)]:
         better.setdefault(_brings(lacking[name]), name)
-    told = list(better.items())[:_BETTER]
-    missed = [f"{name}, which agrees better ({_agreement(name)}): {get}" for get, name in told]
-    if EXPLAINS not in (*names, *(name for _, name in told)):
+    named = list(better.items())[:_BETTER]
+    missed = [f"{name}, which agrees better ({_agreement(name)}): {get}" for get, name in named]
+    if EXPLAINS not in (*names, *(name for _, name in named)):
         missed.append(f"{EXPLAINS}, which shows what in a graph supports a response: {_brings(lacking[EXPLAINS])}")
     return DefaultMetrics(tuple(names), f"scoring with {text}", "; ".join(missed))
 

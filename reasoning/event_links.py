@@ -56,9 +56,6 @@ class EventLinker:
 
         Args:
             pipeline: a parser, or the name or folder of a spaCy pipeline; the shipped one by default.
-
-        Raises:
-            ModelError: the pipeline cannot be opened or has no parser.
         """
         self._analyser = _ParsedEvents(open_parser(pipeline))
         self._linker = Linker(graph, self._analyser)
@@ -217,10 +214,6 @@ def link_events(graph: KnowledgeGraph, progress: Callable[[int], None] | None = 
     Args:
         graph: an open graph; with its index, concepts are found faster.
         progress: called with the number of events since its last call.
-
-    Raises:
-        GraphError: ``graph`` cannot be written to.
-        ModelError: the shipped pipeline is damaged.
     """
     store = graph if isinstance(graph, LinksEvents) else linking_store(graph)
     linker = EventLinker(graph)

@@ -64,9 +64,6 @@ class TripleFilter:
             relations: count only these; None for all.
             excluded: relations that do not count.
             cache_size: distinct utterances kept in memory.
-
-        Raises:
-            InputError: unknown ``count``, or a malformed name of a relation.
         """
         if count not in COUNTS:
             raise InputError(f"unknown count {count!r} of triples; choose from {', '.join(COUNTS)}")
@@ -92,9 +89,6 @@ class TripleFilter:
         """Return the triples of each dialogue, by turn and then strongest first; a dialogue without any is not kept.
 
         All distinct turns are linked together, and each distinct pair of turns is searched once.
-
-        Raises:
-            InputError: a dialogue is not a sequence of texts, or a turn is too long.
         """
         checked = [check_turns(turns) for turns in dialogues]
         turns = list(dict.fromkeys(chain.from_iterable(checked)))
@@ -128,11 +122,7 @@ class TripleFilter:
 
 
 def check_turns(turns: Any) -> tuple[str, ...]:
-    """Return the turns of a dialogue as a tuple of valid texts.
-
-    Raises:
-        InputError: they are a single text or not a sequence, or a turn is not a text or longer than 200,000 characters.
-    """
+    """Return the turns of a dialogue as a tuple of valid texts."""
     return Item(turns, "").history
 
 

@@ -97,11 +97,7 @@ class Reference:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read back the content of a file, which ``str`` gives.
-
-        Raises:
-            KeyError, TypeError, ValueError: the text is not a reference.
-        """
+        """Read back the content of a file, which ``str`` gives."""
         rest = dict(json.loads(text))
         if rest.pop("format") != _FORMAT:
             raise ValueError(f"its format is not version {_FORMAT}")
@@ -147,9 +143,6 @@ def find_reference(signature: Signature) -> tuple[Reference, str] | None:
     """Return the reference for scores under ``signature``, and its name in their signature; None when there is none.
 
     A reference for this graph comes before one made with another graph, and among these the user's own before one that ships.
-
-    Raises:
-        ModelError: a reference file is damaged.
     """
     folders = (own_folder(), SHIPPED)
     known = [_read_all(folder, signature.metric, _stamp(folder, signature.metric)) for folder in folders]
@@ -176,11 +169,7 @@ def other_graph(signature: Signature) -> str:
 
 
 def references_of(metric: str, folders: Sequence[Path] | None = None) -> list[Reference]:
-    """Return all references of ``metric`` in ``folders``, by default the user's own and then the shipped ones.
-
-    Raises:
-        ModelError: a reference file is damaged.
-    """
+    """Return all references of ``metric`` in ``folders``, by default the user's own and then the shipped ones."""
     places = (own_folder(), SHIPPED) if folders is None else folders
     return [one for folder in places for one in _read_all(folder, metric, _stamp(folder, metric)).values()]
 
@@ -191,11 +180,7 @@ def file_name(metric: str, signature: str) -> str:
 
 
 def write_reference(folder: Path, metric: str, reference: Reference) -> Path:
-    """Write a reference to ``folder`` atomically, replacing one for the same signature; return its path.
-
-    Raises:
-        ModelError: it cannot be written.
-    """
+    """Write a reference to ``folder`` atomically, replacing one for the same signature; return its path."""
     path = folder / file_name(metric, reference.signature)
     try:
         folder.mkdir(parents=True, exist_ok=True)

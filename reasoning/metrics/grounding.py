@@ -378,11 +378,7 @@ class Talk:
 
 @lru_cache(maxsize=1)
 def shipped_talk() -> Talk:
-    """Return the shipped table.
-
-    Raises:
-        ModelError: its file is missing or damaged.
-    """
+    """Return the shipped table."""
     try:
         table = json.loads(SHIPPED.read_bytes())
         return Talk(int(table["turns"]), table["counts"])

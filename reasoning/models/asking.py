@@ -37,11 +37,7 @@ def chats(causal: CausalModel) -> bool:
 
 
 def chat_template(causal: CausalModel, *conversations: Sequence[Message]) -> Template:
-    """Return the first conversation, with :data:`PLACEHOLDER` in it, that the model's chat template can render.
-
-    Raises:
-        ModelError: the template fails for each of them, or changes its messages.
-    """
+    """Return the first conversation, with :data:`PLACEHOLDER` in it, that the model's chat template can render."""
     reason = ""
     for messages in conversations:
         try:
@@ -96,11 +92,6 @@ class YesNoPrompt:
             layers: from 1, the one nearest to the input.
             margins: compute the log-odds of yes too, which needs all layers of the model.
             alone: read texts one by one, so that no other text moves a result in half precision.
-
-        Raises:
-            InputError: the model has no such layer, or no list of layers is found.
-            ModelError: the model's context is too short, its output is not finite, its chat template cannot be used, or its
-                tokenizer gives yes and no the same token.
         """
         if not replies:
             return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
@@ -125,11 +116,7 @@ class YesNoPrompt:
 
     @cached_property
     def answers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The tokens with which the answers yes and no begin.
-
-        Raises:
-            ModelError: an answer of each begins with the same token.
-        """
+        """The tokens with which the answers yes and no begin."""
         space = "" if chats(self.causal) else " "
         yes, no = (
             tuple(dict.fromkeys(row[0] for row in self.causal.tokens([space + word for word in words]))) for words in (_YES, _NO)

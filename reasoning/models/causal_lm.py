@@ -68,12 +68,7 @@ class CausalModel:
     def __init__(
         self, files: ModelFiles, model: Any, tokenizer: Any, *, dtype: str, batch_tokens: int | None, max_length: int | None
     ) -> None:
-        """Wrap an open model; the arguments are those of :func:`open_causal`.
-
-        Raises:
-            InputError: ``batch_tokens`` is below 1, or ``max_length`` is not in 2 .. the model's positions.
-            ModelError: its tokenizer has no token that can end a turn.
-        """
+        """Wrap an open model; the arguments are those of :func:`open_causal`."""
         positions = getattr(model.config.get_text_config(), "max_position_embeddings", None) or _POSITIONS
         if max_length is not None and not (isinstance(max_length, int) and 2 <= max_length <= positions):
             raise InputError(f"max_length must be from 2 to {positions}, the model's positions, not {max_length}")
@@ -115,10 +110,6 @@ class CausalModel:
 
         Returns:
             Nats per token, >= 0, shape (dialogues,); lower is more likely.
-
-        Raises:
-            InputError: a dialogue is a single text, or a turn is not a text.
-            ModelError: the model's output is not finite.
         """
         tokens = self._tokens(turn for turns in dialogues for turn in _turns(turns))
         sequences = []
@@ -139,10 +130,6 @@ class CausalModel:
 
         Returns:
             Nats per token, >= 0, shape (continuations,).
-
-        Raises:
-            InputError: the numbers differ, a context is a single text, or a turn is not a text.
-            ModelError: the model's output is not finite.
         """
         if len(contexts) != len(continuations):
             raise InputError(f"there are {len(contexts)} contexts for {len(continuations)} continuations; give as many of each")
@@ -159,10 +146,6 @@ class CausalModel:
 
         No end-of-turn tokens are added. A text is cut at its end to half of the model's length, whatever its prefix; a prefix
         is cut at its beginning to what remains.
-
-        Raises:
-            InputError: the numbers differ, or one of them is not a text.
-            ModelError: the model's output is not finite, or its tokenizer gives no offsets.
         """
         if len(prefixes) != len(texts):
             raise InputError(f"there are {len(prefixes)} prefixes for {len(texts)} texts; give as many of each")
@@ -189,11 +172,7 @@ class CausalModel:
         return [TokenLosses(spans[text][: len(one)], one) for text, one in zip(texts, each, strict=True)]
 
     def check_spans(self) -> None:
-        """Check that the tokenizer gives offsets of tokens.
-
-        Raises:
-            ModelError: it does not.
-        """
+        """Check that the tokenizer gives offsets of tokens."""
         if not getattr(self.tokenizer, "is_fast", False):
             raise ModelError(
                 f"the tokenizer of {self.files.given!r} gives no offsets of tokens; give a model with tokenizer.json"
@@ -327,11 +306,6 @@ def open_causal(
             elsewhere.
         max_length: most tokens of a sequence, of which the end is kept; by default the model's positions.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on some devices and less exact.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the model is not found, or is not a causal language model.
-        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     need("torch", extra_of(model))
     files = find_model(model, gguf=True)
@@ -364,11 +338,7 @@ def share_causal(
 
 
 def _turns(turns: Sequence[str]) -> Sequence[str]:
-    """Return the turns of a dialogue, one empty turn when there is none.
-
-    Raises:
-        InputError: the dialogue is a single text.
-    """
+    """Return the turns of a dialogue, one empty turn when there is none."""
     if isinstance(turns, str):
         raise InputError("a dialogue is a single text; give a list of turns, oldest first")
     return turns or ("",)
@@ -421,10 +391,6 @@ def read_ends(
         layers: from 1, the one nearest to the input; tokens: whose logits are wanted, for the token that follows.
         alone: read each prefix and each text without others beside it. In half precision results depend on the shapes of the
             matrices in the third digit; so read, those of a text are the same whatever else is read with it.
-
-    Raises:
-        InputError: the model has no such layer, or no list of layers is found.
-        ModelError: a text is longer than the model's context, or the model's output is not finite.
     """
     torch, device = need("torch", "neural"), causal.model.device
     width = int(causal.model.config.get_text_config().hidden_size)
@@ -444,11 +410,7 @@ def read_ends(
 
 
 def read_losses(causal: CausalModel, prefixes: Sequence[Sequence[int]], rows: Continued) -> NDArray[np.float64]:
-    """Return the sum of the losses of each row's tokens after its first, in nats, >= 0, shape (rows,).
-
-    Raises:
-        ModelError: a text is longer than the model's context, or the model's output is not finite.
-    """
+    """Return the sum of the losses of each row's tokens after its first, in nats, >= 0, shape (rows,)."""
     found: NDArray[np.float64] = np.empty(len(rows))
     with need("torch", "neural").inference_mode():
         for batch in _continued(causal, prefixes, rows, alone=False):

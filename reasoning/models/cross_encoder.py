@@ -27,11 +27,7 @@ class RatingEncoder:
     """An open cross-encoder; see :func:`open_cross_encoder`."""
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any) -> None:
-        """Wrap a model.
-
-        Raises:
-            ModelError: it was not trained by ``tacit train cross-encoder``.
-        """
+        """Wrap a model."""
         scale: Any = getattr(model.config, SCALE, None)
         if model.config.num_labels != 1 or not _is_scale(scale):
             raise ModelError(
@@ -55,12 +51,7 @@ class RatingEncoder:
 
 
 def open_cross_encoder(model: str | Path, *, device: str | None = None) -> RatingEncoder:
-    """Open a cross-encoder: a folder that ``tacit train cross-encoder`` wrote.
-
-    Raises:
-        ModelError: it is not found, cannot be opened, or is another kind of model.
-        MissingExtra: torch or transformers is not installed.
-    """
+    """Open a cross-encoder: a folder that ``tacit train cross-encoder`` wrote."""
     need("torch", "neural")
     files = find_model(model)
     return RatingEncoder(files, *open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
@@ -81,9 +72,6 @@ def with_new_head(files: ModelFiles, outputs: int, device: str | None) -> tuple[
     """Return an encoder with a new classification head of so many outputs, on its device, and its tokenizer.
 
     The head's weights come from torch's random generator.
-
-    Raises:
-        ModelError: the model cannot be opened.
     """
     transformers = need("transformers", "neural")
     body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")

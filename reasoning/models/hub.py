@@ -80,10 +80,6 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
         also: patterns of small files that are fetched too, e.g. :data:`SENTENCE_FILES`.
         gguf: accept a GGUF file.
         seconds: timeout of the first request to the hub.
-
-    Raises:
-        ModelError: the folder holds no model, or the id is neither in the cache nor on the hub.
-        MissingExtra: transformers is not installed.
     """
     folder = Path(model).expanduser()
     recover(folder)
@@ -120,11 +116,6 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
         kind: the transformers class that opens it, e.g. ``AutoModelForCausalLM``.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         dtype: one of ``float32``, ``bfloat16``, ``float16``.
-
-    Raises:
-        InputError: unknown device or dtype.
-        ModelError: the files cannot be opened, or are those of another kind of model.
-        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
     if dtype not in DTYPES:
@@ -155,12 +146,7 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
 
 
 def open_tokenizer(files: ModelFiles) -> Any:
-    """Open only the tokenizer of a model folder.
-
-    Raises:
-        ModelError: its files cannot be opened.
-        MissingExtra: transformers is not installed.
-    """
+    """Open only the tokenizer of a model folder."""
     transformers = need("transformers", "neural")
     with quiet():
         try:
@@ -170,12 +156,7 @@ def open_tokenizer(files: ModelFiles) -> Any:
 
 
 def open_config(files: ModelFiles, **changes: Any) -> Any:
-    """Read the configuration of a model folder and apply ``changes`` to it.
-
-    Raises:
-        ModelError: it cannot be read.
-        MissingExtra: transformers is not installed.
-    """
+    """Read the configuration of a model folder and apply ``changes`` to it."""
     transformers = need("transformers", "neural")
     with quiet():
         try:
@@ -187,12 +168,7 @@ def open_config(files: ModelFiles, **changes: Any) -> Any:
 
 
 def is_seq2seq(files: ModelFiles) -> bool:
-    """Return whether a model's configuration is that of an encoder-decoder; false for a GGUF file.
-
-    Raises:
-        ModelError: its configuration cannot be read.
-        MissingExtra: transformers is not installed.
-    """
+    """Return whether a model's configuration is that of an encoder-decoder; false for a GGUF file."""
     if files.gguf is not None:
         return False
     return bool(open_config(files).is_encoder_decoder)
@@ -226,9 +202,6 @@ def tokens_a_batch(wanted: int | None, model: Any) -> int:
     """Return the number of tokens in a batch: ``wanted``, else 1,024 on a CPU and 16,384 on a GPU.
 
     Small batches are faster on a CPU, since they fit its caches (measured by ``benchmarks/likelihood.py``).
-
-    Raises:
-        InputError: ``wanted`` is below 1.
     """
     if wanted is None:
         return 1024 if model.device.type == "cpu" else 16384
@@ -271,11 +244,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def _whole(files: ModelFiles) -> ModelFiles:
-    """Return ``files`` if they include a configuration and weights.
-
-    Raises:
-        ModelError: one of them is missing.
-    """
+    """Return ``files`` if they include a configuration and weights."""
     if not (files.folder / "config.json").is_file():
         raise ModelError(f"the model folder {str(files.folder)!r} has no config.json; give a folder that transformers saved")
     if not any(next(files.folder.glob(pattern), None) for pattern in _WEIGHTS):
@@ -316,11 +285,7 @@ def _snapshot(model: str, hub: Any, also: Sequence[str], **how: bool) -> Path:
 
 
 def need(module: str, extra: str) -> Any:
-    """Import and return ``module``, which the optional dependencies ``extra`` of tacit install.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Import and return ``module``, which the optional dependencies ``extra`` of tacit install."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -10,11 +10,7 @@ from ...graph.errors import InputError
 
 
 def top_layers(model: Any, number: int) -> dict[str, Any]:
-    """Return the ``number`` layers of a transformers model nearest to its output, by name.
-
-    Raises:
-        InputError: it has fewer layers, or no list of layers is found.
-    """
+    """Return the ``number`` layers of a transformers model nearest to its output, by name."""
     name, stack = _stack(model)
     if not 1 <= number <= len(stack):
         raise InputError(f"the number of layers to train must be from 1 to {len(stack)}, not {number}")
@@ -22,11 +18,7 @@ def top_layers(model: Any, number: int) -> dict[str, Any]:
 
 
 def cut_above(model: Any, number: int) -> None:
-    """Remove all layers of a model but the ``number`` ones nearest to its input, so that it runs faster.
-
-    Raises:
-        InputError: it has fewer layers, or no list of layers is found.
-    """
+    """Remove all layers of a model but the ``number`` ones nearest to its input, so that it runs faster."""
     _, stack = _stack(model)
     if not 1 <= number <= len(stack):
         raise InputError(f"the number of layers to keep must be from 1 to {len(stack)}, not {number}")
@@ -38,9 +30,6 @@ def cut_above(model: Any, number: int) -> None:
 def watched(model: Any, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
     """Yield a dictionary with the output of each of ``layers`` in the latest forward pass; layers count from 1 at the model's
     input.
-
-    Raises:
-        InputError: it has no such layer, or no list of layers is found.
     """
     _, stack = _stack(model)
     if not all(1 <= number <= len(stack) for number in layers):

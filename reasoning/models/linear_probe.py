@@ -43,22 +43,14 @@ class ProbeKind:
     shipped: Path | None = None
 
     def open(self, path: Path | str | None = None) -> Probe:
-        """Open a probe's file, or the folder that holds one; by default the one that ships.
-
-        Raises:
-            ModelError: the file is missing, damaged, or not a probe of this kind.
-        """
+        """Open a probe's file, or the folder that holds one; by default the one that ships."""
         place = self.shipped if path is None else Path(path)
         if place is None:
             raise ModelError(f"no {self.what} ships with tacit; make one with: {self.command}")
         return self.from_bytes(*read_model(place, self.file, "probe", self.command, _LARGEST))
 
     def from_bytes(self, data: bytes, name: str) -> Probe:
-        """Return the probe in a file's bytes; ``name`` names the file in errors.
-
-        Raises:
-            ModelError: the bytes are damaged or not a probe of this kind.
-        """
+        """Return the probe in a file's bytes; ``name`` names the file in errors."""
         try:
             head, arrays = unpack(data, self.format, _VERSION)
             weights, layer = arrays["weights"], head["layer"]
@@ -119,11 +111,7 @@ class Probe:
         return self.kind.from_bytes(self.to_bytes(), self.kind.file)
 
     def attach(self, causal: CausalModel, *, cut: bool) -> None:
-        """Check that the probe belongs to ``causal``, and with ``cut`` remove the layers above the probe's.
-
-        Raises:
-            ModelError: it was trained on another model or number format, or with ``cut`` the model has no such layer.
-        """
+        """Check that the probe belongs to ``causal``, and with ``cut`` remove the layers above the probe's."""
         given = causal.files.given
         if self.model.rpartition("@")[2] != causal.files.digest:
             raise ModelError(

@@ -110,11 +110,7 @@ class SpacyAnalyser:
     """
 
     def __init__(self, nlp: Language, digest: str) -> None:
-        """Wrap ``nlp``, whose files have the given ``digest``, and disable the components that are not needed.
-
-        Raises:
-            ModelError: the pipeline gives no lemmas or no parts of speech.
-        """
+        """Wrap ``nlp``, whose files have the given ``digest``, and disable the components that are not needed."""
         self.nlp = nlp
         self.digest = digest
         unused = [name for name in nlp.pipe_names if name in _UNUSED_COMPONENTS]
@@ -336,11 +332,7 @@ def _spacy_info(*args: Any, **kwargs: Any) -> Any:
 
 
 def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Language, str]:
-    """Open a spaCy pipeline without some components; return it with the digest of its files.
-
-    Raises:
-        ModelError: it does not exist or cannot be opened.
-    """
+    """Open a spaCy pipeline without some components; return it with the digest of its files."""
     shipped = name_or_path == SHIPPED
     spacy = import_spacy() if shipped else import_module("spacy")
     recover(Path(name_or_path))
@@ -381,9 +373,6 @@ def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
     one).
 
     Each pipeline is opened once in a process, so that metrics share it and its cache.
-
-    Raises:
-        ModelError: it cannot be opened.
     """
     return _opened(pipeline) if pipeline is None or isinstance(pipeline, (str, Path)) else pipeline
 

@@ -64,9 +64,6 @@ class Parser:
 
         Args:
             cache_size: distinct texts whose parses are kept in memory.
-
-        Raises:
-            ModelError: the pipeline has no parser, or its relations are not Universal Dependencies.
         """
         multiply_fast(nlp)
         self.nlp = nlp
@@ -147,9 +144,6 @@ def open_parser(pipeline: Parser | str | Path | None = None) -> Parser:
     """Return ``pipeline`` itself when it is a parser, else open the spaCy pipeline that it names (by default the shipped one).
 
     The shipped one is opened once in a process and shared.
-
-    Raises:
-        ModelError: it cannot be opened, or has no parser for Universal Dependencies.
     """
     if pipeline is None:
         return _shipped()

@@ -49,11 +49,7 @@ class Accent(BatchScoring):
     def __init__(
         self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit", tuples: str = "all"
     ) -> None:
-        """Score the tuples that ``extractor`` finds with ``scorer``; ``tuples`` is ``all`` or the one kind that counts.
-
-        Raises:
-            InputError: ``profile`` or ``tuples`` is unknown.
-        """
+        """Score the tuples that ``extractor`` finds with ``scorer``; ``tuples`` is ``all`` or the one kind that counts."""
         _check("profile", profile, PROFILES)
         _check("kind of tuples", tuples, TUPLES)
         self.provenance = Provenance(graph)

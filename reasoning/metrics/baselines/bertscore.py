@@ -53,12 +53,7 @@ class BertScore(Compared):
     name = "bertscore"
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, *, layer: int | None, batch_tokens: int | None) -> None:
-        """Wrap an open encoder; see :func:`make`.
-
-        Raises:
-            InputError: the encoder has no such layer, or ``batch_tokens`` is below 1.
-            ModelError: its tokenizer gives no offsets of tokens.
-        """
+        """Wrap an open encoder; see :func:`make`."""
         layers = model.config.num_hidden_layers
         self.layer = BEST_LAYERS.get(files.name, layers) if layer is None else layer
         if not isinstance(self.layer, int) or not 0 <= self.layer <= layers:

@@ -66,11 +66,7 @@ class Compared(BatchScoring):
 
 
 def flag(metric: str, option: str, value: object) -> bool:
-    """Return the value of a boolean option.
-
-    Raises:
-        InputError: it is not a boolean.
-    """
+    """Return the value of a boolean option."""
     if not isinstance(value, bool):
         raise InputError(f"the option {option} of {metric} must be true or false, not {value!r}")
     return value

@@ -126,11 +126,7 @@ class SelectionHead:
 
 
 def load_head(path: Path) -> SelectionHead:
-    """Open a head.
-
-    Raises:
-        ModelError: it does not exist, or is damaged.
-    """
+    """Open a head."""
     try:
         arrays = arrays_in(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -240,11 +236,7 @@ class Checkpoint:
 
 
 def open_checkpoint(checkpoint: Checkpoint | str | Path | None = None) -> Checkpoint:
-    """Open a checkpoint, by default the one shipped with tacit.
-
-    Raises:
-        ModelError: it does not exist, or its header is damaged.
-    """
+    """Open a checkpoint, by default the one shipped with tacit."""
     if isinstance(checkpoint, Checkpoint):
         return checkpoint
     folder = SHIPPED if checkpoint is None else Path(checkpoint).expanduser()
@@ -291,10 +283,6 @@ def open_encoder_of(
 
     Args:
         encoder: its place, when it is not where the checkpoint says.
-
-    Raises:
-        ModelError: it cannot be opened, or is another encoder.
-        MissingExtra: torch or transformers is not installed.
     """
     wanted = checkpoint.header["encoder"]
     opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device, cache_size=cache_size)
@@ -311,10 +299,6 @@ def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, 
 
     Args:
         model: its place, when it is not where the checkpoint says.
-
-    Raises:
-        ModelError: it cannot be opened, is another model, or the checkpoint does not say where it is.
-        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     wanted = checkpoint.header["language_model"]
     place = wanted.get("id") if model is None else model

@@ -223,11 +223,7 @@ class Expectation:
     together = 128
 
     def __init__(self, model: CausalModel) -> None:
-        """Use ``model``.
-
-        Raises:
-            ModelError: its tokenizer gives no offsets of tokens.
-        """
+        """Use ``model``."""
         model.check_spans()
         self.model = model
 
@@ -285,10 +281,6 @@ def open_language_model(model: str | Path | None = None, *, device: str | None =
     Args:
         model: a folder that transformers saved, a GGUF file, or an id of the hub; None is SmolLM2-135M-Instruct (Ben Allal et
             al., 2025).
-
-    Raises:
-        ModelError: the model is not found, or is not a causal language model.
-        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     wanted = DEFAULT_MODEL if model is None else model
     path = Path(wanted).expanduser()

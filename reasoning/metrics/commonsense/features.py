@@ -53,9 +53,6 @@ class FeatureExtractor:
             triples: counts the triples, needed for ``one_hop`` and ``two_hop``.
             language_model: computes the losses, needed for ``response_loss`` and ``dialogue_loss``.
             cache_size: dialogues whose losses are kept in memory.
-
-        Raises:
-            InputError: unknown feature, none at all, or ``triples`` or ``language_model`` is missing.
         """
         if not features or list(features) != [name for name in FEATURES if name in features]:
             raise InputError(f"the features {list(features)} are not some of {', '.join(FEATURES)} in this order")
@@ -79,9 +76,6 @@ class FeatureExtractor:
 
         Counts and words are whole numbers, >= 0; losses are in nats per token. An empty response has 0 words and, since a
         language model also predicts the end of a turn, a loss.
-
-        Raises:
-            ModelError: the language model's output is not finite.
         """
         columns: dict[str, Matrix] = {}
         if self.triples:
@@ -118,11 +112,6 @@ def open_features(
         language_model: an open causal model, its folder, or an id of the hub.
         device: device of the language model, when it is not open yet.
         cache_size: utterances, counts and losses kept in memory.
-
-    Raises:
-        InputError: an option is out of range, or the features need a graph and there is none.
-        ModelError: the pipeline or the language model cannot be opened, or losses are needed and no model is given.
-        MissingExtra: losses are needed, and torch or transformers is not installed.
     """
     triples = None
     if _any(features, HOPS):
@@ -136,12 +125,7 @@ def open_features(
 
 
 def open_language_model(model: CausalModel | str | Path | None, *, device: str | None = None) -> CausalModel:
-    """Return a causal language model: ``model`` itself when it is open.
-
-    Raises:
-        ModelError: none is given, or it cannot be opened.
-        MissingExtra: torch or transformers is not installed.
-    """
+    """Return a causal language model: ``model`` itself when it is open."""
     if model is None:
         raise ModelError("the losses of responses need a causal language model, and none is named; give its folder or id")
     if not isinstance(model, (str, Path)):
@@ -188,9 +172,6 @@ class TripleFeatures:
         Args:
             count: ``pairs`` or ``triples``; see the comment above.
             cache_size: distinct utterances, and distinct pairs of concept sets, kept in memory.
-
-        Raises:
-            InputError: unknown ``count``.
         """
         if count not in COUNTS:
             raise InputError(f"unknown count {count!r} of triples; choose from {', '.join(COUNTS)}")

@@ -51,11 +51,7 @@ class Commonsense(BatchScoring):
     name = "commonsense"
 
     def __init__(self, model: Regressor, features: FeatureExtractor, *, evidence: int = 10) -> None:
-        """Score with ``model``; an explanation names at most ``evidence`` triples for each of the two counts.
-
-        Raises:
-            InputError: the extractor's features are not the model's, or ``evidence`` is below 0.
-        """
+        """Score with ``model``; an explanation names at most ``evidence`` triples for each of the two counts."""
         if features.features != model.features:
             raise InputError(
                 f"the model needs {', '.join(model.features)}, and the extractor gives {', '.join(features.features)}"

@@ -34,11 +34,7 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
 
 
 def variant_features(variant: str) -> tuple[str, ...]:
-    """Return the features of a variant.
-
-    Raises:
-        InputError: unknown variant.
-    """
+    """Return the features of a variant."""
     if variant not in VARIANTS:
         raise InputError(f"unknown variant {variant!r} of the metric commonsense; choose from {', '.join(VARIANTS)}")
     return VARIANTS[variant]
@@ -140,20 +136,12 @@ def to_bytes(model: Regressor) -> bytes:
 
 
 def load_regressor(path: Path | str) -> Regressor:
-    """Open a model file, or the folder that ``tacit train commonsense`` wrote it in.
-
-    Raises:
-        ModelError: it does not exist, or is not a complete model of this kind.
-    """
+    """Open a model file, or the folder that ``tacit train commonsense`` wrote it in."""
     return from_bytes(*read_model(Path(path), FILE, "commonsense regressor", "tacit train commonsense", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Regressor:
-    """Return the model in a file's bytes; ``name`` is for error messages.
-
-    Raises:
-        ModelError: it is not a complete model of this kind.
-    """
+    """Return the model in a file's bytes; ``name`` is for error messages."""
     try:
         head, arrays = unpack(data, FORMAT, VERSION)
         for array, values in arrays.items():
@@ -167,11 +155,7 @@ def from_bytes(data: bytes, name: str) -> Regressor:
 
 
 def _build(head: Mapping[str, Any], arrays: Mapping[str, Matrix], digest: str) -> Regressor:
-    """Build a model from its description and arrays.
-
-    Raises:
-        ValueError: they do not fit together; the message says why.
-    """
+    """Build a model from its description and arrays."""
     features, layers, facts = head.get("features"), head.get("layers"), head.get("facts")
     if not isinstance(features, list) or not features or features != [name for name in FEATURES if name in features]:
         raise ValueError(f"its features are {features}, not some of {', '.join(FEATURES)} in this order")

@@ -54,11 +54,7 @@ class Checkpoint:
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: Any = None) -> str:
-    """Write a checkpoint, replacing an existing one, and return its digest; ``tokenizer`` is saved with a fine-tuned encoder.
-
-    Raises:
-        InputError: the folder holds something else, or its parent does not exist.
-    """
+    """Write a checkpoint, replacing an existing one, and return its digest; ``tokenizer`` is saved with a fine-tuned encoder."""
     check_folder(folder, SETTINGS, KIND)
     from safetensors.torch import save
 
@@ -86,12 +82,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: 
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """Open the folder that ``tacit train grade`` wrote.
-
-    Raises:
-        ModelError: it does not exist or is incomplete.
-        MissingExtra: torch or transformers is not installed.
-    """
+    """Open the folder that ``tacit train grade`` wrote."""
     folder = Path(path).expanduser()
     recover(folder)
     try:

@@ -77,11 +77,7 @@ class TableVectors:
     """
 
     def __init__(self, table: VectorTable, graph: KnowledgeGraph) -> None:
-        """Wrap ``table``, in which row i belongs to node i of the graph's index.
-
-        Raises:
-            InputError: the table was built for another graph.
-        """
+        """Wrap ``table``, in which row i belongs to node i of the graph's index."""
         self._table = table
         self._index = index_of(graph)
         self._rows: dict[str, int] = {}
@@ -236,11 +232,7 @@ class Neighbourhood:
         limits: Sequence[int] = (10, 10),
         cache_size: int = 20_000,
     ) -> None:
-        """Find neighbours in ``graph``; ``limits`` are N_1, N_2, … (empty: only the concept's own vector).
-
-        Raises:
-            InputError: a limit is below 1.
-        """
+        """Find neighbours in ``graph``; ``limits`` are N_1, N_2, … (empty: only the concept's own vector)."""
         if any(limit < 1 for limit in limits):
             raise InputError(f"the numbers of neighbours must be >= 1 for every hop, not {tuple(limits)}")
         self.graph = graph

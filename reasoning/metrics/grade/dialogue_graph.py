@@ -37,9 +37,6 @@ def edge_weights(profile: str, max_hops: int = MAX_HOPS) -> Floats:
 
     ``paper``: 1 / hops, and 0 (no edge) without a path; a concept that both sides mention (0 hops) has the weight 1.
     ``released``: 1 / (hops + 1), and 1/20 without a path.
-
-    Raises:
-        InputError: unknown profile.
     """
     hops = np.arange(max_hops + 1)
     if profile == "paper":
@@ -176,11 +173,7 @@ class IdfTable:
 
     @classmethod
     def from_dict(cls, data: Any) -> IdfTable:
-        """Read back what :meth:`to_dict` gave.
-
-        Raises:
-            ModelError: it is not an idf table.
-        """
+        """Read back what :meth:`to_dict` gave."""
         try:
             utterances, counts = data["utterances"], data["counts"]
             whole = isinstance(utterances, int) and all(

@@ -57,12 +57,7 @@ class Grade(BatchScoring):
         profile: str | None = None,
         cache_size: int = 50_000,
     ) -> None:
-        """Score with ``checkpoint`` over ``graph``; ``profile`` is by default that of the training.
-
-        Raises:
-            InputError: unknown profile.
-            ModelError: the encoder or the concept vectors are not those of the training.
-        """
+        """Score with ``checkpoint`` over ``graph``; ``profile`` is by default that of the training."""
         config = checkpoint.model.config
         self.profile = profile or config.profile
         self.weights = edge_weights(self.profile)

@@ -149,11 +149,7 @@ class GradeConfig(Json):
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> GradeConfig:
-        """Read back what :meth:`to_dict` gave.
-
-        Raises:
-            TypeError, ValueError: it is not a configuration.
-        """
+        """Read back what :meth:`to_dict` gave."""
         if set(row) != {field.name for field in fields(cls)}:
             raise ValueError("its settings are not those of a GRADE model")
         return cls(**{**row, **{name: tuple(int(one) for one in row[name]) for name in ("limits", "head")}})

@@ -160,12 +160,6 @@ def test_equal_files_sign_alike_and_others_do_not(folder: Path, tmp_path: Path) 
     assert len(own.signature) == 12
     others = [save_tiny_encoder(tmp_path / "seed", modes=("mean",), seed=1), save_tiny_encoder(tmp_path / "cls", modes=("cls",))]
     assert len({own.signature, *(open_encoder(other).signature for other in others)}) == 3
-    assert open_encoder(folder, dtype="bfloat16").signature == f"{own.signature};dtype=bfloat16"
-
-
-def test_half_precision_is_near_but_not_the_same(folder: Path) -> None:
-    half, whole = open_encoder(folder, dtype="bfloat16").encode(TEXTS), open_encoder(folder).encode(TEXTS)
-    assert 1e-5 < np.abs(half - whole).max() < 0.1
 
 
 def test_progress_counts_texts(folder: Path) -> None:

@@ -176,13 +176,13 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
 
 def pair(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
     """Candidates with the head in the other speaker's turn before, and the tail in the reply of ``speaker``."""
-    told = [clause for clause in history if _is_event(clause) and clause.person and clause.relation != "ccomp"]
-    asked = [clause for clause in history if clause.mood is Mood.QUESTION and clause.who and clause.person]
-    if asked:
-        yield from _answered(asked[-1], reply)
-    head = told[-1] if told else (asked[-1] if asked else None)
+    statements = [clause for clause in history if _is_event(clause) and clause.person and clause.relation != "ccomp"]
+    questions = [clause for clause in history if clause.mood is Mood.QUESTION and clause.who and clause.person]
+    if questions:
+        yield from _answered(questions[-1], reply)
+    head = statements[-1] if statements else (questions[-1] if questions else None)
     if head is not None:
-        yield from _answering(head, reply, speaker, question=bool(asked) and history[-1] is asked[-1])
+        yield from _answering(head, reply, speaker, question=bool(questions) and history[-1] is questions[-1])
 
 
 def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
@@ -228,8 +228,8 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
             if head.who != mine.who:
                 yield Candidate("thanks", "oEffect", words, (mine, "thank", *head.subject), head, clause)
         elif clause.mood is Mood.QUESTION and (clause.who and clause.who != mine.who) and not own:
-            asked = (clause.asked or "if", *clause.subject, *_finite(clause))
-            yield Candidate("asks back", "oWant", words, (mine, "want", "to", "know", *asked), head, clause)
+            wondered = (clause.asked or "if", *clause.subject, *_finite(clause))
+            yield Candidate("asks back", "oWant", words, (mine, "want", "to", "know", *wondered), head, clause)
         elif clause.mood is Mood.QUESTION and clause.who == mine.who:
             yield Candidate("may I", f"{side}Want", words, (mine, *clause.aim), head, clause)
         elif not _is_event(clause):

@@ -82,10 +82,6 @@ def compare_tuples(
         encode: texts to embeddings of unit length, shape (texts, dimension); without it similarity is None.
         bertscore: the metric of that name; without it BERTScore is None.
         resamples: of the dialogues, for the intervals, >= 1; seed: of the bootstrap.
-
-    Raises:
-        InputError: the two differ in length, are empty, or ``resamples`` is below 1.
-        MissingExtra: sacrebleu is not installed.
     """
     if len(extracted) != len(human) or not human:
         raise InputError(f"{len(extracted)} and {len(human)} dialogues cannot be compared; give as many of each, at least one")

@@ -55,9 +55,6 @@ class KeywordExtractor:
         Args:
             limit: tuples kept per relation and kind, those with the rarest keywords; 0 keeps all.
             cache_size: distinct turns whose keywords are cached.
-
-        Raises:
-            InputError: ``limit`` is negative.
         """
         if limit < 0:
             raise InputError(f"limit is {limit}; it must be >= 0 (0 keeps all tuples)")

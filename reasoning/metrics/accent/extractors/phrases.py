@@ -314,8 +314,8 @@ class Tree:
 
     def is_time_first(self, place: int, predicate: int) -> bool:
         """Whether the word at ``place`` is a temporal adverbial before the subject of ``predicate``."""
-        asked = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[place])
-        when = says_when(self.words[place]) and not asked
+        questioned = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[place])
+        when = says_when(self.words[place]) and not questioned
         return when and place < predicate and self._subjects[place] < self._subjects[predicate]
 
     @cached_property

@@ -43,12 +43,7 @@ class T5Extractor:
         dtype: str,
         cache_size: int,
     ) -> None:
-        """Wrap an open model; the arguments are those of :func:`make`.
-
-        Raises:
-            InputError: an option is out of range.
-            ModelError: its tokenizer has no padding token.
-        """
+        """Wrap an open model; the arguments are those of :func:`make`."""
         for name, value, least in (
             ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
             ("max_length", max_length, LEAST_LENGTH),
@@ -82,15 +77,15 @@ class T5Extractor:
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item, at most one per relation; an item with a blank response has none."""
         prompts = [self._prompts(item) if item.response.strip() else {} for item in items]
-        answers = self._answers.get_all((text for asked in prompts for text in asked.values()), self._ask)
-        return [in_order(self._tuples(item, asked, answers)) for item, asked in zip(items, prompts, strict=True)]
+        answers = self._answers.get_all((text for of_item in prompts for text in of_item.values()), self._ask)
+        return [in_order(self._tuples(item, of_item, answers)) for item, of_item in zip(items, prompts, strict=True)]
 
     def _prompts(self, item: Item) -> dict[str, str]:
         fitting = within(item, self._size, self.max_length)
         return {relation: prompt(relation, fitting) for relation in RELATIONS}
 
-    def _tuples(self, item: Item, asked: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
-        for relation, text in asked.items():
+    def _tuples(self, item: Item, prompts: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
+        for relation, text in prompts.items():
             found = read_answer(answers[text])
             if found is not None:
                 yield as_tuple(relation, *found, item)

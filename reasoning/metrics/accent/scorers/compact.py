@@ -117,21 +117,13 @@ def to_bytes(model: Compact) -> bytes:
 
 
 def open_compact(path: Path | str | None = None) -> Compact:
-    """Open a retriever's file, or the folder that holds one; by default the one that ships with tacit.
-
-    Raises:
-        ModelError: the file is missing, damaged, or not such a model.
-    """
+    """Open a retriever's file, or the folder that holds one; by default the one that ships with tacit."""
     place = Path(__file__).parents[1] / "model" if path is None else Path(path)
     return from_bytes(*read_model(place, FILE, "tail retriever", "tacit train retriever", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Compact:
-    """Return the model in a file's bytes; ``name`` names it in errors.
-
-    Raises:
-        ModelError: the bytes are damaged or not such a model.
-    """
+    """Return the model in a file's bytes; ``name`` names it in errors."""
     try:
         return _built(*unpack(data, FORMAT, VERSION), digest_of(data))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, zlib.error) as error:

@@ -59,11 +59,7 @@ class Compatibility:
             self.signature += f"+{fallback.signature}"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the compatibility of each tuple, in 0..1, with the closest known tails.
-
-        Raises:
-            InputError: a relation is not one of the scorer's.
-        """
+        """Return the compatibility of each tuple, in 0..1, with the closest known tails."""
         check_relations(tuples, self.relations)
         queries = [Query(head, relation) for head, relation, _ in tuples]
         known = dict(zip(dict.fromkeys(queries), self.tails.find(list(dict.fromkeys(queries))), strict=True))
@@ -155,11 +151,7 @@ class Blend:
         self.signature = f"blend({inner})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the combined score of each tuple, in 0..1; 0.5 is the mean of random pairs of heads and tails.
-
-        Raises:
-            InputError: none of the scorers knows a relation.
-        """
+        """Return the combined score of each tuple, in 0..1; 0.5 is the mean of random pairs of heads and tails."""
         check_relations(tuples, self.relations)
         given: list[list[tuple[TupleScore, Scale]]] = [[] for _ in tuples]
         for scorer, scales in self.parts.values():

@@ -36,11 +36,7 @@ class KgBert:
     relations = None
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any) -> None:
-        """Wrap a model.
-
-        Raises:
-            ModelError: it does not have two classes, or its tokenizer has no separator.
-        """
+        """Wrap a model."""
         if model.config.num_labels != 2 or tokenizer.sep_token is None:
             raise ModelError(f"the model {files.given!r} is not a KG-BERT; give one with two classes and a separator token")
         self.files = files
@@ -71,12 +67,7 @@ class KgBert:
 
 
 def open_kgbert(model: str | Path, *, device: str | None = None) -> KgBert:
-    """Open a triple classifier, a folder or an id of the hub.
-
-    Raises:
-        ModelError: the model cannot be found or opened, or is not a triple classifier.
-        MissingExtra: torch or transformers is not installed.
-    """
+    """Open a triple classifier, a folder or an id of the hub."""
     need("torch", "neural")
     files = find_model(model)
     return KgBert(files, *open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))

@@ -64,10 +64,6 @@ class PlausibilityPrompt:
 
         Args:
             layers: from 1, the one nearest to the input.
-
-        Raises:
-            InputError: the model has no such layer, or no list of layers is found.
-            ModelError: its context is too short, its output is not finite, or its chat template cannot be used.
         """
         before, after = template_tokens(self.causal, self.template)
         room = self.causal.max_length - len(before)
@@ -114,11 +110,7 @@ class LlmProbe:
     relations = VERBALISED
 
     def __init__(self, causal: CausalModel, probe: Probe) -> None:
-        """Read the states of ``causal``, whose layers above the probe's are removed.
-
-        Raises:
-            ModelError: the probe was trained on another model.
-        """
+        """Read the states of ``causal``, whose layers above the probe's are removed."""
         probe.attach(causal, cut=True)
         self.prompt = PlausibilityPrompt(causal)
         self.probe = probe
@@ -130,12 +122,7 @@ class LlmProbe:
         return f"llm-probe({self.probe.digest}:{self.prompt.causal.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the probability that each tuple is rated plausible, in 0..1.
-
-        Raises:
-            InputError: a relation is not one of ATOMIC-2020's between events.
-            ModelError: the model's output is not finite, its context is too short, or its chat template cannot be used.
-        """
+        """Return the probability that each tuple is rated plausible, in 0..1."""
         check_relations(tuples, self.relations)
         texts = [verbalise(*one) for one in tuples]
         known = self._known.get_all(texts, self._score)
@@ -157,11 +144,6 @@ def open_llm_probe(
             Qwen2.5-Coder-1.5B-Instruct in the file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf.
         device: as torch names it.
         dtype: of the weights; in ``bfloat16`` and ``float16`` scores depend slightly on the batch.
-
-    Raises:
-        InputError: the device or dtype is unknown.
-        ModelError: the model or probe cannot be found, or the two do not belong together.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     opened = PROBE.open(probe)
     return LlmProbe(open_causal(model, device=device, dtype=dtype), opened)

@@ -132,11 +132,6 @@ class ScorerResources:
             tails: known tails to compare with, by default the graph's; comet: a COMET's folder or id.
             model: the folder or file of a compact model (by default the one that ships), of a ``kg-bert``, or of the language
                 model of ``llm-probe``; probe: the folder or file of ``llm-probe``'s probe, by default the one that ships.
-
-        Raises:
-            InputError: the scorer is unknown, or needs a model and none is given.
-            ModelError: a model cannot be opened.
-            PluginError: a plugin's scorer cannot be used.
         """
         return load_scorer(name, self, tails=tails, model=model, probe=probe, comet=comet)
 
@@ -145,11 +140,7 @@ class ScorerResources:
         return list(dict.fromkeys([*RELATIONS, *self.events.relations]))
 
     def compact(self, model: str | Path | None) -> Compact:
-        """Return the compact model in a folder or file, by default the one that ships.
-
-        Raises:
-            ModelError: it cannot be opened.
-        """
+        """Return the compact model in a folder or file, by default the one that ships."""
         from .compact import open_compact
 
         if model not in self._models:
@@ -157,11 +148,7 @@ class ScorerResources:
         return self._models[model]
 
     def comet(self, comet: Any = None) -> Any:
-        """Return a COMET by its folder or id, by default the published one; an open COMET is returned unchanged.
-
-        Raises:
-            ModelError: it cannot be opened.
-        """
+        """Return a COMET by its folder or id, by default the published one; an open COMET is returned unchanged."""
         from ..tails.comet import DEFAULT_COMET, open_comet
 
         return comet if hasattr(comet, "generate") else open_comet(comet or DEFAULT_COMET, device=self.device)

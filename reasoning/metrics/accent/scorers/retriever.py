@@ -44,9 +44,6 @@ class CompactScorer(ABC, Generic[Result]):
 
         Args:
             embed: texts to vectors of unit length, shape (texts, d); encoder: its signature.
-
-        Raises:
-            ModelError: the model was trained on the vectors of another encoder.
         """
         if encoder != model.encoder[1]:
             raise ModelError(
@@ -60,11 +57,7 @@ class CompactScorer(ABC, Generic[Result]):
         self._known: LruCache[Triple, Result] = LruCache(_CACHE_SIZE)
 
     def evaluate(self, tuples: Sequence[Triple]) -> list[Result]:
-        """Return the model's result for each tuple.
-
-        Raises:
-            InputError: the model does not know a relation.
-        """
+        """Return the model's result for each tuple."""
         check_relations(tuples, self.relations)
         written = [(head_form(head), relation, statement(tail, relation)) for head, relation, tail in tuples]
         known = self._known.get_all(written, self._evaluate_all)
@@ -128,19 +121,11 @@ class Retriever(CompactScorer[RetrieverResult]):
         self._keys: dict[int, Vectors] = {}
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the closeness of each tail to the expected ones, in 0..1.
-
-        Raises:
-            InputError: the model does not know a relation.
-        """
+        """Return the closeness of each tail to the expected ones, in 0..1."""
         return [TupleScore(one.closeness, one.closest) for one in self.evaluate(tuples)]
 
     def expected(self, head: str, relation: str, limit: int = 10) -> list[str]:
-        """Return the ``limit`` tails with the highest ranks, best first.
-
-        Raises:
-            InputError: the model does not know the relation.
-        """
+        """Return the ``limit`` tails with the highest ranks, best first."""
         check_relations([(head, relation, "")], self.relations)
         number = self._number[relation]
         (vector,) = self._embed([head_form(head)])
@@ -197,11 +182,7 @@ class Match:
         self.signature = f"match({retriever.model.digest})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the cosine of head and tail in the space of the two towers, in -1..1.
-
-        Raises:
-            InputError: the model does not know a relation.
-        """
+        """Return the cosine of head and tail in the space of the two towers, in -1..1."""
         return [TupleScore(one.match) for one in self.retriever.evaluate(tuples)]
 
 
@@ -266,11 +247,7 @@ class Support(CompactScorer[TupleScore]):
         self._triples: dict[int, _Triples] = {}
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Return the support of each tuple in nats, with the tails of the triples of the largest kernel weight.
-
-        Raises:
-            InputError: the model does not know a relation.
-        """
+        """Return the support of each tuple in nats, with the tails of the triples of the largest kernel weight."""
         return self.evaluate(tuples)
 
     def measure(

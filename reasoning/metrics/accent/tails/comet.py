@@ -87,13 +87,7 @@ class Comet:
 
 
 def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, beams: int = BEAMS) -> Comet:
-    """Open a COMET, a folder that transformers saved, a GGUF file, or an id of the hub.
-
-    Raises:
-        InputError: ``beams`` is below 1, or the device is unknown.
-        ModelError: the model cannot be found, or does not generate text.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
-    """
+    """Open a COMET, a folder that transformers saved, a GGUF file, or an id of the hub."""
     if beams < 1:
         raise InputError(f"beams is {beams}; it must be >= 1")
     need("torch", extra_of(model))
@@ -301,11 +295,6 @@ def open_writer(
     Args:
         prompt: largest number of tokens that are read; shortest, longest: least and largest number that are generated.
         no_repeat: length in tokens of the n-grams that are generated once at most; 0 forbids no repetition.
-
-    Raises:
-        InputError: the device is unknown.
-        ModelError: the model cannot be opened, or does not generate text.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     if is_seq2seq(files):
         opened = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")

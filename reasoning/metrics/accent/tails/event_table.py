@@ -113,11 +113,7 @@ class EventTable:
     """
 
     def __init__(self, folder: Path, *, digest: str | None = None) -> None:
-        """Open the table in ``folder``, which must be of the graph with this ``digest`` where one is given.
-
-        Raises:
-            GraphError: the table is missing, damaged, or of another format or graph.
-        """
+        """Open the table in ``folder``, which must be of the graph with this ``digest`` where one is given."""
         try:
             header = unseal(folder, KIND, FORMAT, digest=digest)
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
@@ -208,9 +204,6 @@ def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None 
     Args:
         progress: called with the number of assertions read while it is built.
         home: folder of the graph's tables; by default beside its index, or in the user's cache where that cannot be written.
-
-    Raises:
-        GraphError: the table cannot be written anywhere.
     """
     digest = graph.manifest().digest
     home = home or events_home(graph)

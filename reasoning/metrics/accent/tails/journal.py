@@ -57,11 +57,7 @@ class Journal:
         self._place = _Place()
 
     def append(self, rows: Sequence[Assertion]) -> None:
-        """Append ``rows``; they are on disk when this returns.
-
-        Raises:
-            GraphError: the journal cannot be written.
-        """
+        """Append ``rows``; they are on disk when this returns."""
         if not rows:
             return
         data = b"".join(_record(row) for row in rows)
@@ -126,10 +122,6 @@ def merge_cache(graph: WritableGraph) -> MergeCounts:
 
     A line without an assertion, or with one that a graph cannot hold (unknown relation, rank that is not a number, nodes of
     different kinds), is skipped and counted.
-
-    Raises:
-        GraphBusy: another process is loading; the journal is unchanged.
-        GraphError: the journal cannot be written, or the engine failed.
     """
     journal = journal_of(graph)
     return MergeCounts(0, 0) if journal is None else journal.merge_cache(graph)
@@ -226,11 +218,7 @@ class TailCache:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
     def keep(self, queries: Sequence[Query], answers: Sequence[Sequence[Generated]], source: str) -> None:
-        """Store the tails that ``source`` generated.
-
-        Raises:
-            TacitError: the journal or the graph cannot be written.
-        """
+        """Store the tails that ``source`` generated."""
         rows = []
         for query, answer in zip(queries, answers, strict=True):
             stored = answer if any(one.text != NOTHING for one in answer) else [Generated(NOTHING, 0.0)]

@@ -84,9 +84,6 @@ class NearestTails:
             vectors: stored embeddings of the heads; missing ones are computed now.
             limit: number of heads whose tails are returned, at most; threshold: lowest cosine, in -1..1.
             progress: called with the number of heads that were encoded.
-
-        Raises:
-            InputError: ``limit`` is below 1, or ``threshold`` outside -1..1.
         """
         if limit < 1 or not -1 <= threshold <= 1:
             raise InputError(f"nearest is {limit} and threshold {threshold}; nearest must be >= 1, threshold in -1..1")
@@ -149,13 +146,13 @@ class CometTails:
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
         """Return the model's tails for each query; none, with a note, when the model fails."""
-        asked = [Query(head_form(query.head), query.relation) for query in queries]
-        answers = self._remembered(asked)
-        unseen = [query for query in dict.fromkeys(asked) if query not in answers]
+        keys = [Query(head_form(query.head), query.relation) for query in queries]
+        answers = self._remembered(keys)
+        unseen = [query for query in dict.fromkeys(keys) if query not in answers]
         note = self._generate(unseen, answers) if unseen else ""
         fresh = set(unseen)
-        found = [as_known(query, answers.get(key, ()), self.comet.source) for query, key in zip(queries, asked, strict=True)]
-        return [one._replace(note=note) if key in fresh else one for one, key in zip(found, asked, strict=True)]
+        found = [as_known(query, answers.get(key, ()), self.comet.source) for query, key in zip(queries, keys, strict=True)]
+        return [one._replace(note=note) if key in fresh else one for one, key in zip(found, keys, strict=True)]
 
     def _remembered(self, queries: Sequence[Query]) -> dict[Query, Sequence[Generated]]:
         if self.memory is None:
