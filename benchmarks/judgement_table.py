@@ -24,14 +24,14 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from support.correlating import agreement
 from tacit.graph.item import Item
 from tacit.graph.open import open_graph
 from tacit.loaders import Judgement as Judged
 from tacit.loaders import read_judgements
 from tacit.reasoning import load_metric
 from tacit.reasoning.evaluation.agreement import conversations
-from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt, undefined, with_intervals
-from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.evaluation.correlation import spelt
 from tacit.reasoning.metrics.judgement import (
     MODEL_FILE,
     PROBE,
@@ -81,18 +81,6 @@ def judged_by(states: States, probe: Probe, layers: list[int]) -> dict[str, Any]
     column = layers.index(probe.layer)
     odds = probe.log_odds(states.hidden[:, column], states.margins)
     return {"judgement": expit(odds), "yes or no": expit(states.margins)}
-
-
-def agreement(values: Any, judged: list[Judged], resamples: int, seed: int) -> dict[str, Correlation] | None:
-    """Return Pearson's and Spearman's correlation with intervals over conversations; None where they are not defined."""
-    known = np.isfinite(values)
-    ratings = np.array([one.rating for one in judged])[known]
-    groups = np.unique(conversations([(one.history, one.response) for one in judged])[known], return_inverse=True)[1]
-    if undefined(values[known], ratings):
-        return None
-    drawn = correlations(values[known], ratings, groups=groups, resamples=resamples, seed=seed)
-    pearson, spearman, _ = with_intervals(correlate(values[known], ratings), drawn)
-    return {"pearson": pearson, "spearman": spearman}
 
 
 def ordered(good: Any, bad: Any) -> float:
@@ -183,7 +171,9 @@ def main() -> None:
                 read_states([pair_of(one.history, one.response) for one in judged], prompt, layers, folder), probe, layers
             )
             values |= {one: np.array([score.value for score in metric.score_batch(items)]) for one, metric in others.items()}
-            found = {one: agreement(each, judged, arguments.resamples, arguments.seed) for one, each in values.items()}
+            ratings = np.array([one.rating for one in judged])
+            talks = conversations([(one.history, one.response) for one in judged])
+            found = {one: agreement(each, ratings, talks, arguments.resamples, arguments.seed) for one, each in values.items()}
             result["sets"][name] = {one: row and {kind: value._asdict() if hasattr(value, "_asdict") else vars(value)
                                                  for kind, value in row.items()} for one, row in found.items()}  # fmt: skip
             print(f"\n{name}, {len(judged)} responses")
