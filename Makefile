@@ -14,7 +14,7 @@ DATA := $(or $(TACIT_TEST_DATA),../shared/data)
 REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
 # Programs that measure by themselves. The others write input for them, are given theirs below, need a training (grade_table), or a graph with ATOMIC (agreement).
 ON_DATA := scoring frames features commonsense_table coherence_table cider
-ALONE := $(filter-out $(ON_DATA) synthetic_graph conceptnet_file grade_table agreement cicero_table choice_probe links tails linked_grounding known_words,$(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)))
+ALONE := $(filter-out $(ON_DATA) synthetic_graph conceptnet_file grade_table agreement cicero_table cicero_generation choice_probe choosing_speed responses links tails linked_grounding known_words,$(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)))
 TEST_TURNS := $(DATA)/dialogues/dailydialog-test.jsonl.gz
 RATINGS := $(DATA)/judgements/*.jsonl.gz
 

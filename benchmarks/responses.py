@@ -5,13 +5,13 @@
 One responder is trained for each set of dialogues and seed, all with the same number of steps, and responds to the test dialogues
 of Commonsense-Dialogues, one turn each. The sets: DailyDialog, EmpatheticDialogues, Topical-Chat; ``filtered``, the dialogues of
 the three that ``tacit filter`` keeps; with Commonsense-Dialogues (``+cd``), or what the filter keeps of it (``+filtered cd``).
-The controls have random dialogues of the same corpora in place of the filtered ones: as many (``size``), or as many words
-(``tokens``). ``none`` is the model before training, ``human`` and ``shuffled`` are the human responses, and those of other
-histories. Of Topical-Chat and Commonsense-Dialogues the validation parts are trained on. No training set shares turns with the
-test. ``coherence`` does not read the graph that the filter reads; metrics that do would favour it. With --judge FILE.gguf, accent
-with llm-probe judges too. "prefers" is the share of histories at which a metric puts the response above the human one, equal ones
-counted half. Figures are means over the seeds with their range. Trained models are deleted, since the corpora's licences forbid
-to pass them on.
+The controls have random dialogues of the same corpora in place of the filtered ones: as many (``size``), as many words
+(``tokens``), or as many of each corpus and length in words, in bins of 20 (``matched``). ``none`` is the model before training,
+``human`` and ``shuffled`` are the human responses, and those of other histories. Of Topical-Chat and Commonsense-Dialogues the
+validation parts are trained on. No training set shares turns with the test. ``coherence`` does not read the graph that the filter
+reads; metrics that do would favour it. With --judge FILE.gguf, accent with llm-probe judges too. "prefers" is the share of
+histories at which a metric puts the response above the human one, equal ones counted half. Figures are means over the seeds with
+their range. Trained models are deleted, since the corpora's licences forbid to pass them on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,6 +49,7 @@ CORPORA = {
 }
 THREE = ("dailydialog", "empatheticdialogues", "topical-chat")
 CD = "commonsense-dialogues"
+LENGTHS = 20
 COLUMNS = ("perplexity", "METEOR", "ROUGE-L", "BERTScore", "distinct-1", "distinct-2", "words")
 
 
@@ -133,6 +135,18 @@ def drawn(
     return shuffled[: int(np.searchsorted(lengths, words or 0)) + 1]
 
 
+def matched(pool: Sequence[Turns], by: Sequence[Turns], random: np.random.Generator) -> list[Turns]:
+    """Return random dialogues of ``pool``, as many of each length in words, in bins of 20, as ``by`` has, which is part of it."""
+    wanted = Counter(words_in([turns]) // LENGTHS for turns in by)
+    found = []
+    for turns in drawn(pool, random, size=len(pool)):
+        length = words_in([turns]) // LENGTHS
+        if wanted[length]:
+            wanted[length] -= 1
+            found.append(turns)
+    return found
+
+
 def training_sets(kept: dict[str, list[Turns]], chosen: dict[str, list[Turns]], seed: int) -> dict[str, list[Turns]]:
     """Return the training sets by name.
 
@@ -143,13 +157,15 @@ def training_sets(kept: dict[str, list[Turns]], chosen: dict[str, list[Turns]], 
     filtered = [turns for name in THREE for turns in chosen[name]]
     sets = {name: kept[name] for name in THREE} | {"filtered": filtered}
     sets |= {"filtered +cd": [*filtered, *kept[CD]], "filtered +filtered cd": [*filtered, *chosen[CD]]}
-    for kind in ("size", "tokens"):
+    for kind in ("size", "tokens", "matched"):
         random = np.random.default_rng([seed, 2])
-
-        def control(of: list[Turns], by: list[Turns]) -> list[Turns]:
-            return drawn(of, random, size=len(by)) if kind == "size" else drawn(of, random, words=words_in(by))  # noqa: B023
-
-        three, cd = control(pool, filtered), control(kept[CD], chosen[CD])
+        if kind == "matched":
+            three = [turns for name in THREE for turns in matched(kept[name], chosen[name], random)]
+            cd = matched(kept[CD], chosen[CD], random)
+        elif kind == "size":
+            three, cd = drawn(pool, random, size=len(filtered)), drawn(kept[CD], random, size=len(chosen[CD]))
+        else:
+            three, cd = (drawn(of, random, words=words_in(by)) for of, by in ((pool, filtered), (kept[CD], chosen[CD])))
         sets |= {f"random, {kind}": three, f"random, {kind} +cd": [*three, *kept[CD]]}
         sets[f"random, {kind} +random cd"] = [*three, *cd]
     return sets
