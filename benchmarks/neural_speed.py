@@ -30,7 +30,7 @@ from pathlib import Path
 from tacit.graph import open_graph, open_index
 from tacit.graph.item import Item
 from tacit.loaders import ItemError, read_items
-from tacit.reasoning import cache, load_metric
+from tacit.reasoning import load_metric, lru_cache
 from tacit.reasoning.base import Metric
 from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, open_checkpoint, open_encoder_of
 from tacit.reasoning.metrics.coherence.parts import RECENT, open_language_model, spoken_turns
@@ -127,7 +127,7 @@ def measure(
     taken: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
-            cache.clear_caches()
+            lru_cache.clear_caches()
             taken[name].append(seconds(work))
     found: dict[str, float] = {"items": len(items), "distinct turns": len(texts)}
     for name, times in taken.items():
