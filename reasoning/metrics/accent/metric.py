@@ -169,8 +169,9 @@ def make(
             COMET-BART.
         remember: store the tails that the COMET generates, so that no query is generated twice.
         model: file of the compact model that scores heads without known tails (by default the one that ships), or the model of
-            ``kg-bert`` or ``llm-probe``; probe: the probe of ``llm-probe``, by default the one that ships. dtype: of the weights
-            of the language model: ``float32``, or ``bfloat16``, which is faster and less exact.
+            ``kg-bert`` or ``llm-probe`` (by default the one that ``tacit fetch judge`` downloads); probe: the probe of
+            ``llm-probe``, by default the one that ships. dtype: of the weights of the language model: ``float32``, or
+            ``bfloat16``, which is faster and less exact.
         extractor_model: model of the extractor ``t5``, a folder or an id of the hub.
         pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: embeddings kept in memory.
         progress: called with the name of what is computed for this graph, and the amount done since the last call.

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from .....graph.errors import InputError
 from ....lru_cache import LruCache
 from ....models.asking import PLACEHOLDER, Template, chat_template, chats, template_tokens
 from ....models.causal_lm import CausalModel, open_causal, read_ends
@@ -150,15 +149,18 @@ def open_llm_probe(
 
 
 def make_llm_probe(resources: ScorerResources, *, model: str | Path | None = None, probe: str | Path | None = None) -> LlmProbe:
-    """Return the scorer over the language model ``model`` and a probe of its states, by default the one that ships.
+    """Return the scorer over a language model and a probe of its states.
+
+    Args:
+        model: a folder, a GGUF file or an id; by default the one that ``tacit fetch judge`` downloads.
+        probe: by default the one that ships, for that model.
 
     Raises:
-        InputError: no model is given.
-        ModelError: the model or the probe cannot be opened.
+        ModelError: the model is not there, or it or the probe cannot be opened.
     """
-    if model is None:
-        raise InputError("the scorer llm-probe needs a model; name a language model: a folder, a GGUF file or an id")
-    return open_llm_probe(model, probe, device=resources.device, dtype=resources.dtype)
+    from ...judgement import fetched_model
+
+    return open_llm_probe(model or fetched_model(), probe, device=resources.device, dtype=resources.dtype)
 
 
 # The scorer ``comet-loss``: the likelihood of a tail under a COMET (Ghazarian et al., ACL 2023, table 5).

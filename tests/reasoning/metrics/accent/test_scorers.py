@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tacit.graph import KnowledgeGraph, open_graph
-from tacit.graph.errors import InputError
+from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore
 from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import (
@@ -125,9 +125,12 @@ def test_a_blend_is_the_mean_on_common_scales_of_those_that_speak() -> None:
     assert alone.value == score.value
 
 
-def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph) -> None:
+def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resources = ScorerResources(graph, encoder=WordEncoder())
     assert resources.tails().signature == "graph"
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match="get it with: tacit fetch judge"):
+        resources.scorer("llm-probe")
     with pytest.raises(InputError, match="kg-bert needs a model"):
         resources.scorer("kg-bert")
     with pytest.raises(InputError, match=f"unknown tuple scorer 'best'; choose from {', '.join(SCORER_REGISTRY.own)}"):
