@@ -242,7 +242,7 @@ def compare(test: Test, kept: dict[str, list[Turns]], chosen: dict[str, list[Tur
             dialogues = training_sets(kept, chosen, seed)[name]
             sizes = f"{len(dialogues):,}, {words_in(dialogues):,}"
             recipe = ResponderRecipe(
-                steps=given.steps, batch_size=given.batch, seed=seed, checkpoint_every=0, asked=1, layers=given.layers,
+                steps=given.steps, batch_size=given.batch, seed=seed, checkpoint_every=0, evaluation_turns=1, layers=given.layers,
                 rate=given.rate, longest=given.longest, dtype=given.dtype,
             )  # fmt: skip
             with tempfile.TemporaryDirectory() as place:

@@ -15,7 +15,8 @@ from ..opening import readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from .options import Group, Output, Quiet, Strict
-from .training.data import Device, check_distinct
+from .training.data import check_distinct
+from .training.run import Device
 
 if TYPE_CHECKING:
     from ...graph.questions import Answered

@@ -28,7 +28,7 @@ from .options import (
     open_reasoner,
 )
 from .settings import tell_settings
-from .training.data import Device
+from .training.run import Device
 
 if TYPE_CHECKING:
     from ...graph.item import Item

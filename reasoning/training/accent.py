@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -54,7 +54,7 @@ class Trained:
     """The record of a training run.
 
     Attributes:
-        model: the model that was fine-tuned; dialogues, tuples, nones: numbers of examples.
+        model: the model that was fine-tuned; dialogues, tuples, none_examples: numbers of examples.
         loss: mean negative log-likelihood per token of the answers over the batches of the last epoch, in nats.
         recipe: settings of the training.
         digest: of the weights, configuration and tokenizer.
@@ -63,24 +63,24 @@ class Trained:
     model: str
     dialogues: int
     tuples: int
-    nones: int
+    none_examples: int
     loss: float
     recipe: dict[str, Any]
     digest: str
 
 
 def examples_of(
-    rows: Sequence[Row], *, nones: int = 5, seed: int = 42, fit: Callable[[Item], Item] = lambda item: item
+    rows: Sequence[Row], *, none_examples: int = 5, seed: int = 42, fit: Callable[[Item], Item] = lambda item: item
 ) -> list[Example]:
-    """Return the examples by relation: the tuples of all dialogues, then ``nones`` dialogues without a tuple of the relation.
+    """Return the examples by relation: the tuples of all dialogues, then ``none_examples`` dialogues without one.
 
     Fewer where fewer dialogues have none; relations beyond the twelve are ignored. ``fit`` shortens items that are too long.
 
     Raises:
-        InputError: ``nones`` is negative, a dialogue is invalid, or there is no tuple.
+        InputError: ``none_examples`` is negative, a dialogue is invalid, or there is no tuple.
     """
-    if nones < 0:
-        raise InputError(f"nones is {nones}; it must be >= 0")
+    if none_examples < 0:
+        raise InputError(f"none_examples is {none_examples}; it must be >= 0")
     items = [fit(Item(row.history, row.response)) for row in rows]
     rng = random.Random(seed)
     found = []
@@ -91,7 +91,7 @@ def examples_of(
             found += [Example(prompt(relation, item), answer(one[0], one[2])) for one in own]
             if not own:
                 without.append(item)
-        drawn = rng.sample(without, min(nones, len(without)))
+        drawn = rng.sample(without, min(none_examples, len(without)))
         found += [Example(prompt(relation, item), NONE) for item in drawn]
     if all(example.target == NONE for example in found):
         raise InputError("there is no event tuple to train on; give rows with tuples")
@@ -105,8 +105,7 @@ def train_extractor(
     recipe: ExtractorRecipe | None = None,
     *,
     device: str | None = None,
-    data: Sequence[str] = (),
-    command: str = "tacit train accent",
+    facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Fine-tune ``model`` on the tuples of ``rows`` and write it to ``output`` with its card, replaced atomically.
@@ -115,7 +114,7 @@ def train_extractor(
         model: a folder or an id of the hub; any sequence-to-sequence model of transformers.
         output: folder to write; an existing one is replaced when it is empty or holds such a model.
         recipe: settings of the training.
-        data: lines of the card on the files of the rows; command: the command line that reproduces the model.
+        facts: ``command`` and ``files`` for the card.
         progress: called after every batch with the batches done, their total, and the loss.
 
     Raises:
@@ -133,17 +132,19 @@ def train_extractor(
     def size(text: str) -> int:
         return len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
-    examples = examples_of(rows, nones=recipe.nones, seed=recipe.seed, fit=lambda item: within(item, size, recipe.max_length))
+    examples = examples_of(
+        rows, none_examples=recipe.none_examples, seed=recipe.seed, fit=lambda item: within(item, size, recipe.max_length)
+    )
     each = -(-len(examples) // min(recipe.batch_size, len(examples)))
     plan = Plan(each * recipe.epochs, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, look_every=each)
-    read = f"{files.digest} {digest_of([(one.source, one.target) for one in examples])}"
+    read = {"examples": digest_of([(one.source, one.target) for one in examples]), "model": files.digest}
     state = fit(
         opened, _loss(opened, tokenizer, examples), len(examples), plan, checkpoints_of(place), data=read, progress=progress
     )
     loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
     trained = Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest="")
-    return _save(place, opened, tokenizer, trained, recipe, data, command)
+    return _save(place, opened, tokenizer, trained, recipe, facts or {})
 
 
 def _loss(model: Any, tokenizer: Any, examples: Sequence[Example]) -> Callable[[Sequence[int], np.random.Generator], Any]:
@@ -177,7 +178,7 @@ def _padded(batch: Sequence[tuple[list[int], list[int]]], tokenizer: Any, torch:
 
 
 def _save(
-    output: Path, model: Any, tokenizer: Any, trained: Trained, recipe: ExtractorRecipe, data: Sequence[str], command: str
+    output: Path, model: Any, tokenizer: Any, trained: Trained, recipe: ExtractorRecipe, facts: Mapping[str, Any]
 ) -> Trained:
     """Write model, card and record to ``output``, replaced atomically."""
     with new_folder(output) as fresh:
@@ -185,9 +186,12 @@ def _save(
         tokenizer.save_pretrained(fresh)
         values = asdict(trained) | {"digest": find_model(fresh).digest}
         (fresh / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-        lines = "\n".join(f"- {line}" for line in data) or "- given by a program"
         card = render(
-            "accent", **{**values, "recipe": recipe.to_toml()}, nones_each=recipe.nones, data=lines, command=again(command)
+            "accent",
+            **{**values, "recipe": recipe.to_toml()},
+            none_each=recipe.none_examples,
+            files=facts.get("files", ()),
+            command=again(facts.get("command", "tacit train accent")),
         )
         (fresh / "README.md").write_text(card, encoding="utf-8")
     delete_checkpoints(output)

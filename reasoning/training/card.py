@@ -205,7 +205,7 @@ def _commonsense_recipe(facts: Mapping[str, Any]) -> CommonsenseRecipe:
         plan = {name: value for name, value in facts["plan"].items() if name in ("folds", "shares", "rounds")}
         names = ("variant", "count", "contrast", "resamples", "seed", "licence")
         found = {"folds": 0, **plan, **{name: facts[name] for name in names if facts.get(name) is not None}, "networks": found}
-    return CommonsenseRecipe.from_dict(found)
+    return CommonsenseRecipe.recorded(found)
 
 
 def plan_in_words(plan: Mapping[str, Any]) -> str:
@@ -230,7 +230,7 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
     facts = header["facts"]
     parts = parts_of(header)
     weights = header["weights"]["+".join(parts)]
-    recipe = CoherenceRecipe.from_dict({**facts["settings"], "seed": facts["seed"]})
+    recipe = CoherenceRecipe.recorded({**facts["settings"], "seed": facts["seed"]})
     stated = licences_of(facts["corpora"])
     licences = [f"{name}: {licence}" for name, licence in stated.items()]
     if len(stated) < len(facts["corpora"]):
@@ -254,7 +254,7 @@ def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
     if "network" not in settings:  # older checkpoints recorded the false responses and the network beside the recipe
         network = {one.name: getattr(config, one.name) for one in fields(GradeNetworkRecipe)}
         settings = {**settings, "negatives": facts["negatives"], "network": network}
-    recipe = GradeRecipe.from_dict({"licence": facts.get("licence"), **settings})
+    recipe = GradeRecipe.recorded({"licence": facts.get("licence"), **settings})
     limits = ", ".join(str(limit) for limit in config.limits)
     around = f"{limits} neighbours by weight" if config.limits else "no neighbours"
     attention = "hop attention" if config.hop_attention else "plain attention"
@@ -285,7 +285,7 @@ def retriever_card(model: Compact, size: int) -> str:
         sources=", ".join(facts["sources"]), relations=", ".join(model.relations), parts=len(model.kept.books),
         texts=len(model.texts), kept=sum(map(len, model.triples)),
         encoder=model.encoder[0], signature=model.encoder[1], size=size / 1e6, digest=model.digest,
-        recipe=RetrieverRecipe.from_dict({"parts": len(model.kept.books), **settings}).to_toml(),
+        recipe=RetrieverRecipe.recorded({"parts": len(model.kept.books), **settings}).to_toml(),
         rank_text="not measured, since there are too few" if measured is None else f"{measured:.3f}",
     )  # fmt: skip
 
@@ -315,7 +315,7 @@ def choice_probe_card(probe: Probe, *, path: str) -> str:
         "choice_probe", **{name: facts[name] for name in _CHOICE_PROBE_FACTS},
         name=probe.model.rpartition("@")[0], model=probe.model, dtype=probe.dtype, layer=probe.layer, width=probe.weights.size,
         digest=probe.digest, path=path, command=again(facts.get("command", "tacit train choice-probe")),
-        recipe=ChoiceProbeRecipe.from_dict(facts.get("recipe", {})).to_toml(), licence=facts.get("licence") or "not stated",
+        recipe=ChoiceProbeRecipe.recorded(facts.get("recipe", {})).to_toml(), licence=facts.get("licence") or "not stated",
         files=facts.get("files", ()),
     )  # fmt: skip
 
@@ -340,6 +340,6 @@ def judgement_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
         yes_share=facts.get("yes_share"), yes_gain=facts.get("yes_gain"),
         name=probe.model.rpartition("@")[0], model=probe.model, layer=probe.layer, yes=probe.yes, width=probe.weights.size,
         digest=probe.digest, path=path, command=again(facts.get("command", "tacit train judgement")),
-        recipe=JudgementRecipe.from_dict(facts.get("recipe", older)).to_toml(), licence=facts.get("licence") or "not stated",
+        recipe=JudgementRecipe.recorded(facts.get("recipe", older)).to_toml(), licence=facts.get("licence") or "not stated",
         files=facts.get("files", ()), remarks=f"\n{remarks}\n" if remarks else "",
     )  # fmt: skip

@@ -19,7 +19,7 @@ from ..inference.trained import RECORD, Opened, Record, ScoringEncoder, fits_in,
 from ..metrics.accent.tails.comet import CausalWriter
 from ..models.hub import find_model, need
 from .card import again, render
-from .loop import Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
+from .loop import Plan, Progress, base_name, check_output, digest_of, run_training, write_model
 from .recipe import CiceroRecipe
 
 TASKS = ("generate", "choose")
@@ -91,22 +91,15 @@ def train_cicero(
         steps, recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every, schedule="constant", warmup=0.0, decay=0.0,
         optimizer=recipe.optimizer,
     )  # fmt: skip
-    watch = Losses(plan, progress)
     digest = digest_of(rows)
-    data = f"{digest} {files.digest} {record}"
-    state = fit(
-        opened.model, _loss(opened, rows, recipe.answers), len(rows), plan, checkpoints_of(output), data=data, progress=watch
-    )
-    found = {
-        "task": task, "kind": record.kind, "instances": len(known), "examples": len(rows), "steps": steps,
-        "began_at": state.began, "first_loss": watch.first, "last_loss": watch.last,
-    }  # fmt: skip
-    base = Path(model).name if Path(model).exists() else str(model)
-    told = facts or {}
+    data = {"examples": digest, "model": files.digest, "record": record.to_json()}
+    run = run_training(opened.model, _loss(opened, rows, recipe.answers), len(rows), plan, output, data=data, progress=progress)
+    found = {"task": task, "kind": record.kind, "instances": len(known), "examples": len(rows), **run}
+    given = facts or {}
     card = render(
-        "cicero", name=output.name, base=base, content=files.digest, subtasks=", ".join(subtasks), answers=recipe.answers,
-        digest=digest, dialogues=len({one.id for one in known}), files=told.get("files", ()),
-        command=again(told.get("command", "tacit train cicero")), recipe=recipe.to_toml(),
+        "cicero", name=output.name, base=base_name(model), content=files.digest, subtasks=", ".join(subtasks),
+        answers=recipe.answers, digest=digest, dialogues=len({one.id for one in known}), files=given.get("files", ()),
+        command=again(given.get("command", "tacit train cicero")), recipe=recipe.to_toml(),
         licence=recipe.licence or f"that of the initial model, and of the data ({_PUBLISHED})", **found,
     )  # fmt: skip
     saved = opened.model.half() if isinstance(opened, CausalWriter) else opened.model

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.item import Item
-from ..metrics.coherence.associations import LEAST_COUNT, AssociationGraph, Counts, graph_files, terms_of, unseen, write_graph
+from ..metrics.coherence.associations import FILES, LEAST_COUNT, AssociationGraph, terms_of, write_graph
 from ..metrics.coherence.checkpoint import ASSOCIATIONS, EXPECTATION, FORMAT, HEAD, HEADER, PARTS, VERSION, load_head
 from ..metrics.coherence.learned import Association, Selection
 from ..metrics.coherence.parts import Expectation, Part, Repetition, Similarity, items_at_a_time
 from ..models.causal_lm import CausalModel
 from ..models.encoder import TextEncoder
 from .corpora import Dialogue, hold_out
-from .recipe import FOR_SAME, CoherenceRecipe
+from .recipe import CoherenceRecipe
 from .selection import train_head
 
 # Associations: which terms of a turn are followed by which terms of the next turn.
@@ -39,21 +39,15 @@ Pair = tuple[str, str]
 
 LEAST_WEIGHT = 0.5
 
-_NO_WEIGHT = 1e-4  # in place of 0, which would mean no edge
 _ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class Associations:
-    """The terms, most frequent first, and edges between their indices: sources, targets, weights in nats.
-
-    Attributes:
-        counts: as :func:`tacit.reasoning.metrics.coherence.associations.write_graph` expects; None without ``average``.
-    """
+    """The terms, most frequent first, and edges between their indices: sources, targets, weights in nats."""
 
     terms: tuple[str, ...]
     edges: tuple[Ids, Ids, Floats]
-    counts: Counts | None = None
 
 
 def count_associations(
@@ -61,7 +55,6 @@ def count_associations(
     *,
     terms: int = CoherenceRecipe.terms,
     edges: int = CoherenceRecipe.edges,
-    average: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Associations:
     """Count over pairs of consecutive turns which terms follow which.
@@ -72,14 +65,11 @@ def count_associations(
 
     Args:
         terms: number of terms, the most frequent ones; a term occurs in at least 3 turns.
-        average: for a mean over all pairs of terms: punctuation marks are terms, weights are
-            log((n(a, b) + 1) / (n(a) n(b) / N + 1)), also negative ones, and edges are ranked by n(a, b) times the difference of
-            their weight from that of a missing edge.
         progress: called with the number of terms counted, and their total.
     """
 
     def terms_in(text: str) -> list[str]:
-        return [term.text for term in terms_of(text, marks=average)]
+        return [term.text for term in terms_of(text)]
 
     chosen = _most_frequent(pairs, terms, terms_in)
     place = {term: number for number, term in enumerate(chosen)}
@@ -93,23 +83,17 @@ def count_associations(
         sources, targets = counts.row[often].astype(np.int64) + start, counts.col[often].astype(np.int64)
         number = counts.data[often].astype(np.float64)
         chance = before[sources] * after[targets] / len(pairs)
-        if average:
-            weights = np.log((number + 1) / (chance + 1))
-            weights[np.abs(weights) < _NO_WEIGHT] = _NO_WEIGHT
-            telling = number * np.abs(weights - unseen(chance))
-        else:
-            weights = np.log(number / chance)
-            telling = np.where(weights >= LEAST_WEIGHT, number * weights, 0)
-        heavy = telling > 0
+        weights = np.log(number / chance)
+        ranks = np.where(weights >= LEAST_WEIGHT, number * weights, 0)
+        heavy = ranks > 0
         kept = weights[heavy].astype(np.float32)
-        found.append((sources[heavy], targets[heavy], kept, telling[heavy].astype(np.float32)))
+        found.append((sources[heavy], targets[heavy], kept, ranks[heavy].astype(np.float32)))
         if progress is not None:
             progress(min(start + _ROWS, len(chosen)), len(chosen))
     sources, targets = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in found)]) for side in (0, 1))
-    kept, told = (np.concatenate([np.empty(0, np.float32), *(part[side] for part in found)]) for side in (2, 3))
-    best = np.sort(np.lexsort((targets, sources, -told))[:edges])
-    sides = np.column_stack([np.append(before, len(pairs)), np.append(after, len(pairs))]).astype(np.uint32)
-    return Associations(tuple(chosen), (sources[best], targets[best], kept[best]), sides if average else None)
+    kept, ranked = (np.concatenate([np.empty(0, np.float32), *(part[side] for part in found)]) for side in (2, 3))
+    best = np.sort(np.lexsort((targets, sources, -ranked))[:edges])
+    return Associations(tuple(chosen), (sources[best], targets[best], kept[best]))
 
 
 def _most_frequent(pairs: Sequence[Pair], number: int, terms_in: Callable[[str], list[str]]) -> list[str]:
@@ -296,7 +280,7 @@ def train_coherence(
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
         encoder_id: id of the encoder, None for the default one.
-        recipe: settings of the training; by default :data:`~tacit.reasoning.training.recipe.FOR_SAME`.
+        recipe: settings of the training.
         language_model: adds the part expectation; see :func:`.metrics.coherence.parts.open_language_model`.
         language_model_id: its id on the hub; without one, scoring needs its path as an option.
         facts: further facts for the header.
@@ -304,7 +288,7 @@ def train_coherence(
     Raises:
         InputError: the recipe is out of range, or a corpus has too few dialogues to hold some out.
     """
-    recipe = recipe or FOR_SAME
+    recipe = recipe or CoherenceRecipe()
     recipe.check()
     random = np.random.default_rng(recipe.seed)
     expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
@@ -313,21 +297,21 @@ def train_coherence(
     turns = _Turns(learnt, encoder, recipe.max_pairs, random, progress)
     trainer = _Trainer(turns, encoder, expectation, recipe, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
-    most = max(2, recipe.heard // len(splits)) if expectation else None
+    most = max(2, recipe.weighting_dialogues // len(splits)) if expectation else None
     held = {name: _spread(split.held, most) for name, split in splits.items()}
-    asked = {name: contrasts(dialogues, recipe.copies, random) for name, dialogues in held.items()}
+    asked = {name: contrasts(dialogues, recipe.copy_share, random) for name, dialogues in held.items()}
 
     told = _counted(progress, "weighing the parts", sum(len(found.items) for found in asked.values()))
     near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
     far: list[Measured] = []
-    for name, found in asked.items() if recipe.elsewhere and len(asked) > 1 else ():
+    for name, found in asked.items() if recipe.cross_corpus_weights and len(asked) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
             said = {part: near[len(far)].of(part) for part in expectation}
             told = _counted(progress, f"weighing the parts without {name}", len(found.items))
             far.append(measure(found, others, 1 / len(asked), told, said))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(held[name])} for name, split in splits.items()}
-    graph = AssociationGraph(folder / ASSOCIATIONS, counted=recipe.average)
+    graph = AssociationGraph(folder / ASSOCIATIONS)
     header = {
         "format": FORMAT, "version": VERSION, "files": sums,
         "encoder": {"id": encoder_id, "signature": dict(parts["selection"].depends)["encoder"]},
@@ -393,18 +377,18 @@ class _Trainer:
         recipe = self._recipe
         pairs = [pair for name in names for turns in self._turns.learnt[name] for pair in pairwise(turns)]
         counted = count_associations(
-            pairs, terms=recipe.terms, edges=recipe.edges, average=recipe.average,
+            pairs, terms=recipe.terms, edges=recipe.edges,
             progress=lambda done, total: self._progress("counting" + label, done, total),
         )  # fmt: skip
         (folder / ASSOCIATIONS).mkdir()
-        write_graph(folder / ASSOCIATIONS, counted.terms, counted.edges, counted.counts)
-        graph = AssociationGraph(folder / ASSOCIATIONS, counted=recipe.average)
+        write_graph(folder / ASSOCIATIONS, counted.terms, counted.edges)
+        graph = AssociationGraph(folder / ASSOCIATIONS)
         rows = np.concatenate([self._turns.rows[name] for name in names])
         head = train_head(
             self._turns.vectors, rows, seed=recipe.seed, settings=recipe.head,
             progress=lambda done, total: self._progress("training the head" + label, done, total),
         )  # fmt: skip
-        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in graph_files(recipe.average))]
+        files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in FILES)]
         (folder / HEAD).write_bytes(head.to_bytes())
         kept = load_head(folder / HEAD)  # rounded to half precision
         parts: dict[str, Part] = {

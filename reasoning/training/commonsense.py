@@ -146,13 +146,13 @@ def evaluated(recipe: CommonsenseRecipe) -> NetworkRecipe:
     return replace(recipe.networks, validation=recipe.shares[1] / (recipe.shares[0] + recipe.shares[1]))
 
 
-def check_ratings(ratings: Matrix) -> None:
+def check_ratings(ratings: Sequence[float] | Matrix) -> None:
     """Raise :class:`InputError` unless ``ratings`` are finite, not all equal, and at least thirty."""
     if len(ratings) < FEWEST:
         raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {FEWEST}, better hundreds")
     if not np.isfinite(ratings).all():
         raise InputError(f"the rating of judgement {int(np.flatnonzero(~np.isfinite(ratings))[0]) + 1} is not a finite number")
-    if np.ptp(ratings) == 0:
+    if np.ptp(np.asarray(ratings)) == 0:
         raise InputError(f"all ratings are {ratings[0]:g}; give judgements with different ratings")
 
 
@@ -264,7 +264,7 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
         raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {FEWEST_TO_FIT}, better hundreds")
     if not np.isfinite(ratings).all() or not np.isfinite(values).all():
         raise InputError("a rating or a feature is not a finite number; leave such items out")
-    if np.ptp(ratings) == 0:
+    if np.ptp(np.asarray(ratings)) == 0:
         raise InputError(f"all ratings are {ratings[0]:g}; give judgements with different ratings")
     mean, scale = float(ratings.mean()), float(ratings.std())
     seen = transform(values, features)

@@ -18,7 +18,7 @@ from ..evaluation.correlation import correlate
 from ..models.cross_encoder import SCALE, RatingEncoder, tokens_of, with_new_head
 from ..models.hub import find_model, need
 from .card import render
-from .loop import Losses, Plan, Progress, check_output, checkpoints_of, digest_of, fit, write_model
+from .loop import Plan, Progress, base_name, check_output, digest_of, run_training, write_model
 from .recipe import RatingRecipe
 
 LEAST = 20
@@ -75,21 +75,18 @@ def train_cross_encoder(
         opened, tokenizer = with_new_head(files, 1, device)
     setattr(opened.config, SCALE, list(scale))
     plan = Plan(recipe.steps_for(len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
-    watch = Losses(plan, progress)
     digest = digest_of([(one.first, one.second, repr(one.rating), one.dataset, one.group) for one in examples])
-    state = fit(
-        opened, _loss(opened, tokenizer, [examples[place] for place in train], ratings[train]), len(train), plan,
-        checkpoints_of(output), data=f"{digest} {files.digest}", progress=watch,
+    run = run_training(
+        opened, _loss(opened, tokenizer, [examples[place] for place in train], ratings[train]), len(train), plan, output,
+        data={"examples": digest, "model": files.digest}, progress=progress,
     )  # fmt: skip
     measured = _agreement(
         RatingEncoder(files, opened.eval(), tokenizer), [examples[place] for place in np.flatnonzero(held).tolist()]
     )
-    found = {
-        "ratings": len(train), "held_out": int(held.sum()), **measured, "began_at": state.began, "steps": plan.steps,
-        "first_loss": watch.first, "last_loss": watch.last,
-    }  # fmt: skip
-    base = Path(model).name if Path(model).is_dir() else str(model)
-    card = render("cross_encoder", name=output.name, base=base, recipe=recipe.to_toml(), digest=digest, **found, **(facts or {}))
+    found = {"ratings": len(train), "held_out": int(held.sum()), **measured, **run}
+    card = render(
+        "cross_encoder", name=output.name, base=base_name(model), recipe=recipe.to_toml(), digest=digest, **found, **(facts or {})
+    )
     write_model(opened, tokenizer, card, output)
     return found
 

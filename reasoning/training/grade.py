@@ -56,7 +56,7 @@ def fit(
     """
     train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
     each = -(-len(train) // recipe.batch)
-    every = max(each // recipe.looks, 1)
+    every = max(each // recipe.evaluations_per_epoch, 1)
     plan = Plan(
         each * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=recipe.decay,
         clip=recipe.clip, look_every=every,
@@ -68,7 +68,7 @@ def fit(
         return _loss(_scores(model, material, train[batch].tolist(), generator, recipe), recipe.margin)
 
     state = loop.fit(
-        model, loss, len(train), plan, folder, data=f"{recipe}", look=lambda: look(model, material, dev, recipe),
+        model, loss, len(train), plan, folder, data=asdict(recipe), look=lambda: look(model, material, dev, recipe),
         progress=lambda step, steps, _: progress("training", step, steps),
     )  # fmt: skip
     model.cpu()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,12 @@ from ..models.layers import count_layers, learn_on_top
 from ..text.turns import one_line, transcript
 from .card import again, render
 from .corpora import Dialogue, hold_out
-from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model
-from .recipe import LanguageModelRecipe
+from .loop import Loss, Plan, check_output, digest_of, run_training, write_model
+from .recipe import LanguageModelRecipe, ResponderRecipe
 
 _LONGEST = 256
 _POOL = 512
-_ASKED = 200
+_EVALUATED = 200
 _AT_ONCE = 40
 _LEARNING = 0.4
 _CHARACTERS = 8  # more than a token has on average, so that there are enough windows
@@ -70,39 +71,92 @@ def train_language_model(
         MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     recipe = recipe or LanguageModelRecipe()
-    recipe.check()
-    plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every)
-    check_output(output, model)
-    random = np.random.default_rng(recipe.seed)
-    splits = hold_out(corpora, random)
-    opened = open_causal(model, device=device)
+    training = DialogueTraining(corpora, model, output, recipe, device)
+    opened = training.opened
     opened.check_spans()
-    layers = math.ceil(_LEARNING * count_layers(opened.model)) if recipe.layers is None else recipe.layers
-    learning = learn_on_top(opened.model, layers)
-    learnt = [turns for split in splits.values() for turns in split.learnt]
-    asked = _asked([turns for split in splits.values() for turns in split.held], np.random.default_rng(recipe.seed))
-    half = opened.model.device.type != "cpu" if recipe.dtype is None else recipe.dtype == "bfloat16"
-    before = _nats(opened, asked, lambda done: progress("asking before", done, len(asked)))
-    batches = _batches(opened, learnt, recipe, random)
-    digest = digest_of(learnt)
-    data = f"{digest} {recipe} {half} {opened.files.digest}"
-    watch = Losses(plan, lambda step, steps, _: progress("training", step, steps))
-    state = fit(opened.model, _loss(opened, batches, half), len(batches), plan, checkpoints_of(output), data=data, progress=watch)
-    for weight in opened.model.parameters():  # rounded as they are saved
-        weight.data = weight.data.half().float()
-    after = _nats(opened, asked, lambda done: progress("asking after", done, len(asked)))
-    card = render(
-        "language_model", name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(learning),
-        dialogues=len(learnt), corpora=", ".join(splits), steps=recipe.steps, tokens=recipe.tokens,
-        digest=digest, before=before,
-        after=after, asked=len(asked), recent=RECENT, command=again((facts or {}).get("command", "tacit train language-model")),
-        recipe=recipe.to_toml(), licence=recipe.licence or "that of the model it began as, and of the dialogues",
+    turns = _held_out_turns(training.held, np.random.default_rng(recipe.seed))
+    batches = _batches(opened, training.learnt, recipe, training.random)
+    found, before, after = training.run(
+        opened.model, _loss(opened, batches, training.half), len(batches), output, lambda done: _nats(opened, turns, done),
+        len(turns), progress,
     )  # fmt: skip
-    write_model(opened.model.half(), opened.tokenizer, card, output)
-    return {
-        "dialogues": len(learnt), "steps": recipe.steps, "began_at": state.began,
-        "first_loss": watch.first, "last_loss": watch.last, "nats_before": before, "nats_after": after,
-    }  # fmt: skip
+    training.write(output, "language_model", facts or {}, tokens=recipe.tokens, before=before, after=after, evaluated=len(turns))
+    return {"dialogues": len(training.learnt), **found, "nats_before": before, "nats_after": after}
+
+
+class DialogueTraining:
+    """The training of a causal language model on dialogues: its data, its trained layers, and what precedes and follows it.
+
+    Attributes:
+        opened: the model; half: whether it is trained in bfloat16.
+        learnt, held: the dialogues to train on, and those that are held out.
+        random: generator, after the held-out dialogues were drawn.
+    """
+
+    def __init__(
+        self,
+        corpora: Mapping[str, Sequence[Dialogue]],
+        model: str | Path,
+        output: Path,
+        recipe: LanguageModelRecipe | ResponderRecipe,
+        device: str | None,
+    ) -> None:
+        """Check the recipe and ``output``, hold out dialogues, open the model and choose the trained layers.
+
+        Raises:
+            InputError, ModelError, MissingExtra: as :func:`train_language_model`.
+        """
+        recipe.check()
+        self.recipe = recipe
+        check_output(output, model)
+        self.random = np.random.default_rng(recipe.seed)
+        splits = hold_out(corpora, self.random)
+        self.corpora = list(splits)
+        self.learnt = [turns for split in splits.values() for turns in split.learnt]
+        self.held = [turns for split in splits.values() for turns in split.held]
+        self.opened = open_causal(model, device=device)
+        layers = math.ceil(_LEARNING * count_layers(self.opened.model)) if recipe.layers is None else recipe.layers
+        self.layers = len(learn_on_top(self.opened.model, layers))
+        self.half = self.opened.model.device.type != "cpu" if recipe.dtype is None else recipe.dtype == "bfloat16"
+        self.digest = digest_of(self.learnt)
+
+    def run(
+        self,
+        module: Any,
+        loss: Loss,
+        batches: int,
+        output: Path,
+        evaluate: Callable[[Callable[[int], object]], float],
+        turns: int,
+        progress: Progress,
+    ) -> tuple[dict[str, Any], float, float]:
+        """Train, and return the facts of the run with the measure of ``evaluate`` before and after.
+
+        Args:
+            evaluate: measures the model on the held-out turns; its argument is to be called with the number of turns done.
+            turns: their number.
+        """
+        before = evaluate(lambda done: progress("evaluating before training", done, turns))
+        recipe, model = self.recipe, self.opened
+        plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every)
+        data = {"examples": self.digest, "model": model.files.digest, "half": self.half, "recipe": asdict(recipe)}
+        found = run_training(
+            module, loss, batches, plan, output, data=data, progress=lambda step, steps, _: progress("training", step, steps)
+        )
+        for weight in model.model.parameters():  # rounded as they are saved
+            weight.data = weight.data.half().float()
+        return found, before, evaluate(lambda done: progress("evaluating after training", done, turns))
+
+    def write(self, output: Path, card: str, facts: Mapping[str, Any], **values: Any) -> None:
+        """Write the model with the card of the template ``card``."""
+        files, recipe = self.opened.files, self.recipe
+        text = render(
+            card, name=output.name, base=f"{files.name}, content `{files.digest}`", layers=self.layers, steps=recipe.steps,
+            dialogues=len(self.learnt), corpora=", ".join(self.corpora), digest=self.digest, recent=RECENT,
+            command=again(facts.get("command", f"tacit train {card.replace('_', '-')}")), recipe=recipe.portable().to_toml(),
+            licence=recipe.licence or "that of the model it began as, and of the dialogues", **values,
+        )  # fmt: skip
+        write_model(self.opened.model.half(), self.opened.tokenizer, text, output)
 
 
 def windows(dialogues: Sequence[Dialogue], random: np.random.Generator) -> list[str]:
@@ -148,20 +202,20 @@ def _loss(model: CausalModel, batches: Sequence[Batch], half: bool) -> Callable[
     return loss
 
 
-def _asked(held: Sequence[Dialogue], random: np.random.Generator) -> list[tuple[str, str]]:
+def _held_out_turns(held: Sequence[Dialogue], random: np.random.Generator) -> list[tuple[str, str]]:
     """Turns of held-out dialogues, with their histories as transcripts."""
     places = [(turns, number) for turns in held for number in range(1, len(turns))]
-    chosen = sorted(random.permutation(len(places))[:_ASKED].tolist())
+    chosen = sorted(random.permutation(len(places))[:_EVALUATED].tolist())
     return [(transcript(turns[max(0, n - RECENT) : n]), f" {one_line(turns[n])}") for turns, n in (places[c] for c in chosen)]
 
 
-def _nats(model: CausalModel, asked: Sequence[tuple[str, str]], told: Callable[[int], object]) -> float:
-    """Mean loss per token of the turns; ``told`` is called with the number done."""
+def _nats(model: CausalModel, turns: Sequence[tuple[str, str]], progress: Callable[[int], object]) -> float:
+    """Mean loss per token of the turns, in nats; ``progress`` is called with the number done."""
     found = []
-    for start in range(0, len(asked), _AT_ONCE):
-        some = asked[start : start + _AT_ONCE]
+    for start in range(0, len(turns), _AT_ONCE):
+        some = turns[start : start + _AT_ONCE]
         found += model.token_losses([before for before, _ in some], [turn for _, turn in some])
-        told(len(found))
+        progress(len(found))
     losses = np.concatenate([one.losses for one in found])
     if not len(losses):
         raise InputError("no held-out turn has a token of the model's vocabulary; give other dialogues")

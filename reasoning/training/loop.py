@@ -20,7 +20,6 @@ import numpy as np
 from ...graph.atomic import check_folder, new_file, new_folder
 from ...graph.errors import InputError, ModelError
 from ..models.hub import need, quiet
-from .recipe import TripleRecipe
 
 Progress = Callable[[int, int, float], object]
 Loss = Callable[[Sequence[int], np.random.Generator], Any]
@@ -101,22 +100,6 @@ def check_output(output: Path, base: str | Path | None = None) -> None:
     check_folder(output, "config.json", "a model")
 
 
-def prepare(
-    triples: Sequence[tuple[str, str, str]], model: str | Path, output: Path, recipe: TripleRecipe, least: int = 1
-) -> tuple[list[tuple[str, str, str]], Plan]:
-    """Return the distinct triples, sorted, and the plan for training ``model`` on them.
-
-    Raises:
-        InputError: there are fewer than ``least`` triples, the recipe is out of range, or ``output`` holds something else.
-    """
-    recipe.check()
-    check_output(output, model)
-    rows = sorted(dict.fromkeys(triples))
-    if len(rows) < least:
-        raise InputError(NOTHING_TO_LEARN)
-    return rows, Plan(recipe.steps_for(len(rows)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
-
-
 def fit(
     model: Any,
     loss_of: Loss,
@@ -124,7 +107,7 @@ def fit(
     plan: Plan,
     folder: Path | None = None,
     *,
-    data: str = "",
+    data: Any = "",
     groups: Sequence[dict[str, Any]] | None = None,
     look: Callable[[], Mapping[str, float]] | None = None,
     progress: Progress | None = None,
@@ -138,7 +121,8 @@ def fit(
         loss_of: from the indices of a batch's examples, and a random generator, to their mean loss, a torch scalar.
         examples: their number; 1 where the loss draws its own.
         folder: for checkpoints; None keeps none.
-        data: identifies the examples and all else that the result depends on; a checkpoint of other data is ignored.
+        data: identifies the examples and all else that the result depends on, as JSON values; a checkpoint of other data is
+            ignored.
         groups: parameter groups for AdamW, by default all of the model's parameters.
         look: measures the model in evaluation mode, every ``plan.look_every`` steps and at the end.
         progress: called after each step with its number, the number of steps and the loss.
@@ -246,6 +230,25 @@ class Losses:
 
     def _mean(self, losses: Sequence[float]) -> float:
         return float(np.mean(losses)) if losses else float("nan")
+
+
+def run_training(
+    model: Any, loss_of: Loss, examples: int, plan: Plan, output: Path, *, data: Any, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Train ``model`` as :func:`fit` does, with checkpoints beside the folder ``output``.
+
+    Returns:
+        ``steps``, ``began_at`` (the first step of this run), and the mean losses of the first and the last tenth of the steps,
+        ``first_loss`` and ``last_loss``.
+    """
+    watch = Losses(plan, progress)
+    state = fit(model, loss_of, examples, plan, checkpoints_of(output), data=data, progress=watch)
+    return {"steps": plan.steps, "began_at": state.began, "first_loss": watch.first, "last_loss": watch.last}
+
+
+def base_name(model: str | Path) -> str:
+    """Return the initial model for a card: the id, or the name of the file or folder."""
+    return Path(model).name if Path(model).exists() else str(model)
 
 
 def write_model(model: Any, tokenizer: Any, card: str, output: Path, *, files: Mapping[str, str] | None = None) -> None:

@@ -25,9 +25,6 @@ Progress = Callable[[str, int, int], None]
 
 # Hidden states, in files of a few texts each, so that an interrupted reading continues.
 
-STATES = ".states"
-"""Suffix of the folder with the states."""
-
 _STATES = "tacit states"
 _DEPTHS = 14
 
@@ -71,6 +68,11 @@ def _kept(path: Path, read: Callable[[], States]) -> States:
     hidden = found.hidden.astype(np.float16)
     write_file(path, pack({"hidden": hidden, "margins": found.margins}, {"format": _STATES, "version": 1}))
     return States(hidden.astype(np.float32), found.margins)
+
+
+def states_of(output: Path) -> Path:
+    """Return the folder for the states of the training of ``output``."""
+    return output.resolve().with_name(f".{output.name}.states")
 
 
 def delete_states(folder: Path) -> None:

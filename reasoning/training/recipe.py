@@ -10,7 +10,7 @@ import json
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType
@@ -18,9 +18,15 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from ...graph.errors import InputError
 
+FORMER = {
+    "asked": "evaluation_turns", "copies": "copy_share", "elsewhere": "cross_corpus_weights",
+    "heard": "weighting_dialogues", "looks": "evaluations_per_epoch", "nones": "none_examples",
+}  # fmt: skip
+"""Former names of keys, which facts of trained models still have."""
+
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _LISTS = {int: "a list of whole numbers", float: "a list of numbers"}
-_COLUMN = 26
+_COLUMN = 32
 
 
 def setting(
@@ -79,6 +85,17 @@ class Recipe:
         """Return a recipe with the keys of ``data``, and the defaults of the class for others; see :meth:`changed`."""
         return cls().changed(data)
 
+    @classmethod
+    def recorded(cls, data: Mapping[str, Any]) -> Self:
+        """Return the recipe in the facts of a model, which may have former names of keys, and keys that were removed since."""
+        kinds = {name: kind for name, kind, _ in _keys(cls)}
+        found: dict[str, Any] = {}
+        for name, value in ((FORMER.get(name, name), value) for name, value in data.items()):
+            kind = kinds.get(name)
+            table = isinstance(kind, type) and issubclass(kind, Recipe)
+            found |= {name: asdict(kind.recorded(value)) if table else value} if kind is not None else {}
+        return cls.from_dict(found)
+
     def changed(self, data: Mapping[str, Any], place: str = "") -> Self:
         """Return the recipe, checked, with the values of ``data`` as TOML or JSON has them.
 
@@ -89,7 +106,7 @@ class Recipe:
         values: dict[str, Any] = {}
         for name, value in data.items():
             if name not in kinds:
-                like = get_close_matches(name, kinds, 1)
+                like = [FORMER[name]] if FORMER.get(name) in kinds else get_close_matches(name, kinds, 1)
                 hint = f"did you mean {like[0]!r}?" if like else f"its keys are {', '.join(kinds)}"
                 raise InputError(f"{place}{name} is not a key of this recipe; {hint}")
             kind = kinds[name]
@@ -232,7 +249,7 @@ class ExtractorRecipe(Recipe):
     epochs: int = setting(50, "passes over the examples", low=1)
     batch_size: int = setting(4, "examples in a step", low=1)
     rate: float = setting(5e-5, "the highest learning rate, which falls linearly to 0", above=0)
-    nones: int = setting(5, "examples of the answer None per relation", low=0)
+    none_examples: int = setting(5, "examples of the answer None per relation", low=0)
     max_length: int = setting(512, "longest prompt in tokens; longer ones are cut", low=96)
     seed: int = setting(42, "of the None examples, the order and dropout", **_SEED)
 
@@ -330,7 +347,7 @@ class ResponderRecipe(Recipe):
     distractors: int = setting(1, "false responses to each history, turns of other dialogues; 0: language modelling alone", low=0)
     language_weight: float = setting(2.0, "of the language modelling loss", low=0)
     choice_weight: float = setting(1.0, "of the multiple-choice loss", low=0)
-    asked: int = setting(200, "held-out turns whose perplexity is measured before and after", low=1)
+    evaluation_turns: int = setting(200, "held-out turns whose perplexity is measured before and after", low=1)
     longest: int = setting(256, "most tokens of a history with a response; the history loses its beginning", low=16)
     layers: int | None = setting(None, "number of trained layers, counted from the output; else two in five", low=1)
     rate: float = setting(6.25e-5, "the highest learning rate", above=0)
@@ -349,9 +366,7 @@ class HeadRecipe(Recipe):
     batch: int = setting(256, "pairs in a step", low=1)
     rate: float = setting(1e-3, "the highest learning rate", above=0)
     decay: float = setting(0.01, "weight decay", low=0)
-    dropout: float = setting(0.2, "of pooled vectors, and of hidden units", low=0, high=1)
-    own_turns: bool = setting(False, "the context's own turns are negatives too")
-    hidden: int = setting(0, "units of the hidden layer of each text; 0: none", low=0)
+    dropout: float = setting(0.2, "of pooled vectors", low=0, high=1)
 
 
 @dataclass(frozen=True)
@@ -360,24 +375,14 @@ class CoherenceRecipe(Recipe):
 
     terms: int = setting(30_000, "number of terms: the most frequent words and pairs of words", low=1)
     edges: int = setting(1_200_000, "largest number of associations", low=1)
-    average: bool = setting(
-        False, "average the associations over all pairs of terms; else the strongest edge to each term counts"
-    )
     max_pairs: int = setting(200_000, "largest number of turn pairs to train the head on", low=1)
-    copies: float = setting(0.1, "near copies of recent turns per true response, when the parts are weighted", low=0)
-    heard: int = setting(300, "held-out dialogues for fitting the weights with a language model", low=2)
-    similarity_factor: float = setting(1.0, "the fitted weight of similarity is multiplied by this", low=0)
-    elsewhere: bool = setting(True, "with several corpora, fit the weights to parts trained without the corpus too")
+    copy_share: float = setting(0.1, "near copies of recent turns per true response, when the parts are weighted", low=0)
+    weighting_dialogues: int = setting(300, "held-out dialogues for fitting the weights with a language model", low=2)
+    similarity_factor: float = setting(2.0, "the fitted weight of similarity is multiplied by this", low=0)
+    cross_corpus_weights: bool = setting(True, "with several corpora, fit the weights to parts trained without the corpus too")
     licence: str | None = setting(None, "licence of the data, for the card")
     seed: int = setting(0, "of the held-out dialogues, the head's weights, the order and random choices", **_SEED)
     head: HeadRecipe = field(default_factory=HeadRecipe, metadata={"help": "the response selection head"})
-
-
-#: For dialogues like those of the training, and for other kinds too (benchmarks/REPORT.md).
-FOR_SAME = CoherenceRecipe(
-    average=True, elsewhere=False, head=HeadRecipe(width=256, epochs=6, batch=512, rate=1.5e-3, own_turns=True, hidden=1024)
-)
-FOR_OTHER = CoherenceRecipe(similarity_factor=2.0)
 
 
 @dataclass(frozen=True)
@@ -453,7 +458,7 @@ class GradeRecipe(Recipe):
     margin: float = setting(0.1, "of the ranking loss", above=0)
     clip: float = setting(1.0, "largest norm of the gradient", above=0)
     drop_edge: float = setting(0.1, "share of the edges dropped in training", low=0, high=0.99)
-    looks: int = setting(4, "evaluations on the development pairs per epoch, with a checkpoint each", low=1)
+    evaluations_per_epoch: int = setting(4, "evaluations on the development pairs per epoch, with a checkpoint each", low=1)
     licence: str | None = setting(None, "licence of the data, for the card")
     seed: int = setting(0, "of weights, order, dropout and dropped edges", **_SEED)
     network: GradeNetworkRecipe = field(default_factory=GradeNetworkRecipe, metadata={"help": "the network"})
@@ -516,7 +521,7 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     "accent": {"default": ExtractorRecipe()},
     "choice-probe": {"default": ChoiceProbeRecipe()},
     "cicero": {"paper": CiceroRecipe()},
-    "coherence": {"same": FOR_SAME, "other": FOR_OTHER},
+    "coherence": {"default": CoherenceRecipe()},
     "comet": {"default": CometRecipe()},
     "commonsense": {"default": CommonsenseRecipe()},
     "cross-encoder": {"default": RatingRecipe()},

@@ -8,7 +8,6 @@ to four turns of history, in the transcript form of the metric ``expectation``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,21 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...graph.errors import InputError
-from ..metrics.coherence.parts import RECENT
 from ..models.batching import counted, padded
-from ..models.causal_lm import CausalModel, open_causal
+from ..models.causal_lm import CausalModel
 from ..models.hub import need
-from ..models.layers import count_layers, learn_on_top
 from ..response.responder import Turn, coded, measure
-from .card import again, licences_of, render
-from .corpora import Dialogue, hold_out
-from .loop import Losses, Plan, check_output, checkpoints_of, digest_of, fit, write_model
+from .card import licences_of
+from .corpora import Dialogue
+from .language_model import DialogueTraining, Progress
 from .recipe import ResponderRecipe
 
 _POOL = 64  # batches among which examples of similar length are put together
-
-#: Called with the name of the stage, the amount done, and the total.
-Progress = Callable[[str, int, int], object]
 
 
 class Example(NamedTuple):
@@ -53,12 +47,8 @@ def train_responder(
     """Train a causal language model to respond, and write it with its card to ``output``; an interrupted run is continued.
 
     Args:
-        corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. A tenth
-            of each, at most 1,000 in all, is held out.
-        model: the initial model: a folder that transformers saved, a GGUF file, or an id of the hub.
-        recipe: settings of the training.
-        facts: ``command`` for the card.
-        progress: called with the name of the stage, the amount done, and the total.
+        corpora, model, recipe, facts, progress: as for
+            :func:`~tacit.reasoning.training.language_model.train_language_model`.
 
     Returns:
         Facts about the run: dialogues and turns to learn from, steps, its first step, mean losses of the first and last tenth of
@@ -66,51 +56,29 @@ def train_responder(
         distractors after training.
 
     Raises:
-        InputError: a corpus has too few dialogues, ``output`` holds something else, or the recipe or the layers are out of range.
-        ModelError: the model cannot be opened, or its loss is not finite.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
+        InputError, ModelError, MissingExtra: as there.
     """
     recipe = recipe or ResponderRecipe()
-    recipe.check()
-    plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every)
-    check_output(output, model)
-    random = np.random.default_rng(recipe.seed)
-    splits = hold_out(corpora, random)
-    learnt = [turns for split in splits.values() for turns in split.learnt]
-    held = [turns for split in splits.values() for turns in split.held]
-    opened = open_causal(model, device=device)
-    layers = math.ceil(0.4 * count_layers(opened.model)) if recipe.layers is None else recipe.layers
-    learning = learn_on_top(opened.model, layers)
+    training = DialogueTraining(corpora, model, output, recipe, device)
+    opened, learnt, held, random = training.opened, training.learnt, training.held, training.random
     choosing = _choosing(opened, recipe.seed)
     number = recipe.steps * recipe.batch_size
     batches = _batches(examples(opened, _places(learnt, random, number), learnt, recipe, random), recipe.batch_size)
-    asked = _places(held, np.random.default_rng(recipe.seed), recipe.asked)
-    tested = examples(opened, asked, held, recipe, np.random.default_rng(recipe.seed))
-    half = opened.model.device.type != "cpu" if recipe.dtype is None else recipe.dtype == "bfloat16"
-    turns = [Turn(one[:place], one[place]) for one, place in asked]
-    before = measure(opened, turns, lambda done: progress("asking before", done, len(turns)))
-    digest = digest_of(learnt)
-    data = f"{digest} {recipe} {half} {opened.files.digest}"
-    watch = Losses(plan, lambda step, steps, _: progress("training", step, steps))
-    loss = _loss(opened, choosing, batches, recipe, half)
-    state = fit(choosing, loss, len(batches), plan, checkpoints_of(output), data=data, progress=watch)
-    for weight in opened.model.parameters():  # rounded as they are saved
-        weight.data = weight.data.half().float()
-    after = measure(opened, turns, lambda done: progress("asking after", done, len(turns)))
+    places = _places(held, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
+    tested = examples(opened, places, held, recipe, np.random.default_rng(recipe.seed))
+    turns = [Turn(dialogue[:place], dialogue[place]) for dialogue, place in places]
+    loss = _loss(opened, choosing, batches, recipe, training.half)
+    found, before, after = training.run(
+        choosing, loss, len(batches), output, lambda done: measure(opened, turns, done).value, len(turns), progress
+    )
     chosen = _chosen(opened, choosing, tested) if recipe.distractors else None
-    stated = licences_of(splits)
-    card = render(
-        "responder", name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(learning),
-        dialogues=len(learnt), corpora=", ".join(splits), steps=recipe.steps, batch=recipe.batch_size,
-        distractors=recipe.distractors, digest=digest, before=before.value, after=after.value, asked=len(turns), chosen=chosen,
-        recent=RECENT, command=again((facts or {}).get("command", "tacit train responder")), recipe=recipe.portable().to_toml(),
-        licence=recipe.licence or "that of the model it began as, and of the dialogues", stated=stated,
+    training.write(
+        output, "responder", facts or {}, batch=recipe.batch_size, distractors=recipe.distractors, before=before, after=after,
+        evaluated=len(turns), chosen=chosen, stated=licences_of(training.corpora),
     )  # fmt: skip
-    write_model(opened.model.half(), opened.tokenizer, card, output)
     return {
-        "dialogues": len(learnt), "turns": sum(len(one) - 1 for one in learnt), "steps": recipe.steps, "began_at": state.began,
-        "first_loss": watch.first, "last_loss": watch.last, "perplexity_before": before.value, "perplexity_after": after.value,
-        "chosen": chosen,
+        "dialogues": len(learnt), "turns": sum(len(one) - 1 for one in learnt), **found, "perplexity_before": before,
+        "perplexity_after": after, "chosen": chosen,
     }  # fmt: skip
 
 

@@ -151,7 +151,15 @@ def _fit(
         return (ranked(likeness, right) + ranked(likeness.T, right)) / 2
 
     plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, schedule="cosine", clip=0)
-    fit(torch.nn.ModuleList(towers), loss, 1, plan, checkpoints, data=f"{data} {recipe}", progress=progress)
+    fit(
+        torch.nn.ModuleList(towers),
+        loss,
+        1,
+        plan,
+        checkpoints,
+        data={"examples": data, "recipe": asdict(recipe)},
+        progress=progress,
+    )
     query, key = (Tower({name: weight.detach().numpy().copy() for name, weight in part.items()}) for part in towers)
     return query, key
 

@@ -1,20 +1,20 @@
 """Training the response selection head of ``coherence``: two towers over pooled vectors of a frozen encoder.
 
-Within a batch, every context must select its own response among all responses of the batch and, optionally, its own last two
-turns; and every response its own context (InfoNCE, van den Oord et al., 2018, in both directions as in Radford et al., 2021). A
-response that occurs twice in the batch is not a negative of itself.
+Within a batch, every context must select its own response among all responses of the batch, and every response its own context
+(InfoNCE, van den Oord et al., 2018, in both directions as in Radford et al., 2021). A response that occurs twice in the batch is
+not a negative of itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.coherence.checkpoint import TURNS, Floats, Hidden, SelectionHead
+from ..metrics.coherence.checkpoint import TURNS, Floats, SelectionHead
 from ..models.hub import need
 from .loop import Plan, fit
 from .recipe import HeadRecipe
@@ -87,7 +87,7 @@ _SHARPEST = 100.0
 
 
 class Towers:
-    """The linear maps of context and response, the hidden layers, and the temperature of the softmax."""
+    """The linear maps of context and response, and the temperature of the softmax."""
 
     def __init__(self, mean: Floats, scale: Floats, settings: HeadRecipe) -> None:
         """Initialise at random with torch's seed; ``mean`` and ``scale`` are of pooled vectors, shape (d,)."""
@@ -97,16 +97,11 @@ class Towers:
         self.context = nn.Linear(TURNS * size, settings.width)
         self.response = nn.Linear(size, settings.width)
         self.sharpness = nn.Parameter(self.torch.tensor(math.log(1 / _TEMPERATURE)))
-        texts = TURNS + 1 if settings.hidden else 0
-        self.inner = nn.ModuleList(nn.Linear(size, settings.hidden) for _ in range(texts))
-        self.outer = nn.ModuleList(nn.Linear(settings.hidden, settings.width, bias=False) for _ in range(texts))
-        for layer in self.outer:  # training starts from the linear maps
-            nn.init.zeros_(layer.weight)
-        self.module = nn.ModuleList([self.context, self.response, self.inner, self.outer, nn.ParameterList([self.sharpness])])
+        self.module = nn.ModuleList([self.context, self.response, nn.ParameterList([self.sharpness])])
 
     def weights(self) -> list[Any]:
         """The weights of all maps, without the temperature."""
-        return [weight for module in (self.context, self.response, self.inner, self.outer) for weight in module.parameters()]
+        return [weight for module in (self.context, self.response) for weight in module.parameters()]
 
     def groups(self, rate: float) -> list[dict[str, Any]]:
         """The parameter groups for AdamW, with the highest learning rate ``rate``."""
@@ -126,32 +121,18 @@ class Towers:
         torch, functional = self.torch, self.torch.nn.functional
         last, before, response = texts
         size, device = len(rows), last.device
-        offered = torch.cat([response, last, before] if self.settings.own_turns else [response])
-        spoken = torch.from_numpy(rows[:, 1] >= 0)[:, None].to(device)
-        contexts = self._unit(self.context, torch.cat([last, before], dim=1), {0: None, 1: spoken})
-        responses = self._unit(self.response, offered, {TURNS: None})
-        sharpness = self.sharpness.exp().clamp(max=_SHARPEST)
-        logits = contexts @ responses[:size].T * sharpness
+        contexts = self._unit(self.context, torch.cat([last, before], dim=1))
+        responses = self._unit(self.response, response)
+        logits = contexts @ responses.T * self.sharpness.exp().clamp(max=_SHARPEST)
         twins = rows[:, 2][:, None] == rows[:, 2][None, :]
         logits = logits.masked_fill(torch.from_numpy(twins & ~np.eye(size, dtype=bool)).to(device), float("-inf"))
-        choices = logits
-        for number in range(1, len(offered) // size):
-            own = (contexts * responses[number * size : (number + 1) * size]).sum(1, keepdim=True) * sharpness
-            none = torch.from_numpy((rows[:, number - 1] < 0) | (rows[:, number - 1] == rows[:, 2]))[:, None].to(device)
-            choices = torch.cat([choices, own.masked_fill(none, float("-inf"))], dim=1)
         right = torch.arange(size, device=device)
-        return (functional.cross_entropy(choices, right) + functional.cross_entropy(logits.T, right)) / 2
+        return (functional.cross_entropy(logits, right) + functional.cross_entropy(logits.T, right)) / 2
 
-    def _unit(self, linear: Any, vectors: Any, texts: Mapping[int, Any]) -> Any:
-        """Unit vectors in the common space for the concatenated ``vectors`` of ``texts``, with masks of the present ones."""
-        functional, rate = self.torch.nn.functional, self.settings.dropout
-        vectors = functional.dropout(vectors, rate)
-        found = linear(vectors)
-        if self.settings.hidden:
-            for (text, there), side in zip(texts.items(), vectors.split(vectors.shape[1] // len(texts), dim=1), strict=True):
-                added = self.outer[text](functional.dropout(functional.relu(self.inner[text](side)), rate))
-                found = found + (added if there is None else added * there)
-        return functional.normalize(found, dim=1)
+    def _unit(self, linear: Any, vectors: Any) -> Any:
+        """Unit vectors in the common space, with dropout."""
+        functional = self.torch.nn.functional
+        return functional.normalize(linear(functional.dropout(vectors, self.settings.dropout)), dim=1)
 
     def head(self) -> SelectionHead:
         """Return the trained head."""
@@ -161,9 +142,4 @@ class Towers:
             return found
 
         context, response = ((array(one.weight).T.copy(), array(one.bias).copy()) for one in (self.context, self.response))
-        hidden = None
-        if self.settings.hidden:
-            biases = np.stack([array(layer.bias) for layer in self.inner])
-            inner, outer = (np.stack([array(layer.weight).T for layer in all_]) for all_ in (self.inner, self.outer))
-            hidden = Hidden(inner, biases, outer)
-        return SelectionHead(self.mean, self.scale, *context, *response, hidden=hidden)
+        return SelectionHead(self.mean, self.scale, *context, *response)

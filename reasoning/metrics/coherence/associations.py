@@ -1,10 +1,8 @@
 """Associations between terms of successive turns: a weighted graph of ``FollowedBy`` edges, as memory-mapped arrays.
 
 An edge's weight is the pointwise mutual information (Church & Hanks, 1990), in nats, of its first term in a turn and its second
-in the next turn: how much more often they occur together than by chance. A graph without counts has only edges well above
-chance. One with counts keeps the most informative edges, negative ones too, and estimates the weight of any other pair from the
-counts of its terms. Edges are stored as compressed sparse rows, sorted by successor; term ids come from a static trie.
-Processes share the mapped memory.
+in the next turn: how much more often they occur together than by chance. The graph has only edges well above chance. Edges are
+stored as compressed sparse rows, sorted by successor; term ids come from a static trie. Processes share the mapped memory.
 """
 
 from __future__ import annotations
@@ -26,34 +24,27 @@ TERMS = "terms.marisa"
 ARRAYS: Mapping[str, tuple[type, ...]] = {
     "offsets": (np.uint32,), "targets": (np.uint16, np.uint32), "weights": (np.float16,),
 }  # fmt: skip
-COUNTS = "counts.npy"
+FILES = (TERMS, *(f"{name}.npy" for name in ARRAYS))
+"""The names of a graph's files, in the order of its digest."""
 LEAST_COUNT = 3
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
-Counts = NDArray[np.uint32]
-
-
-def graph_files(counted: bool) -> tuple[str, ...]:
-    """Return the names of a graph's files, in the order of its digest."""
-    return (TERMS, *(f"{name}.npy" for name in ARRAYS), *((COUNTS,) if counted else ()))
 
 
 class AssociationGraph:
     """A graph on disk, opened for reading; thread-safe.
 
     Args:
-        folder: holds the files of :func:`graph_files`.
-        counted: whether the graph has counts.
+        folder: holds :data:`FILES`.
 
     Raises:
         ModelError: it is incomplete or damaged.
     """
 
-    def __init__(self, folder: Path, *, counted: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         try:
-            self._counts = np.load(folder / COUNTS, mmap_mode="r", allow_pickle=False) if counted else None
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
             self._trie = self._open_trie(folder / TERMS)
         except (OSError, EOFError, ValueError, RuntimeError) as error:
@@ -75,8 +66,6 @@ class AssociationGraph:
         """Return whether the arrays have the expected shapes and types."""
         typed = all(array.ndim == 1 and array.dtype.type in ARRAYS[name] for name, array in arrays.items())
         rows = len(self._trie) + 1
-        if self._counts is not None and (self._counts.shape != (rows, 2) or self._counts.dtype != np.uint32):
-            return False
         return typed and len(self._offsets) == rows and len(self._targets) == len(self._weights) == int(self._offsets[-1])
 
     def __len__(self) -> int:
@@ -87,11 +76,6 @@ class AssociationGraph:
     def edges(self) -> int:
         """Number of edges."""
         return len(self._targets)
-
-    @property
-    def counted(self) -> bool:
-        """Whether it has counts, and so a weight for every pair of terms."""
-        return self._counts is not None
 
     def ids(self, terms: Sequence[str]) -> Ids:
         """Return the id of each term, -1 for an unknown one."""
@@ -117,21 +101,6 @@ class AssociationGraph:
                 found[row, there] = self._weights[start:end][places[there]]
         return found
 
-    def expected(self, sources: Ids, targets: Ids) -> tuple[Floats, Floats, Floats]:
-        """Return the weights of all pairs in a graph with counts, and the inverse frequencies of the targets.
-
-        Returns:
-            The weights of the edges, 0 without one; the same with, for pairs without an edge, the estimate of :func:`unseen`,
-                <= 0; both
-            of shape (sources, targets). The inverse frequency of each target, log(N / n(b)), shape (targets,).
-        """
-        assert self._counts is not None
-        pairs = float(self._counts[-1, 0])
-        before, after = (self._counts[ids, side].astype(np.float64) for side, ids in enumerate((sources, targets)))
-        edges = self.between(sources, targets)
-        weights = np.where(edges != 0, edges, unseen(np.outer(before, after) / pairs)).astype(np.float32)
-        return edges, weights, np.log(pairs / np.maximum(after, 1)).astype(np.float32)
-
     def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:
         """Return the strongest successors of ``term`` with the weights of the edges, strongest first."""
         number = self._trie.get(term, -1)
@@ -142,19 +111,12 @@ class AssociationGraph:
         return [(name, weight) for weight, name in sorted(edges, key=lambda edge: (-edge[0], edge[1]))[:limit]]
 
 
-def unseen(chance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights of pairs without an edge, from the counts expected by chance: PMI with that count, but at most 2, plus 1."""
-    return np.log((np.minimum(chance, LEAST_COUNT - 1) + 1) / (chance + 1))
-
-
-def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats], counts: Counts | None = None) -> None:
+def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats]) -> None:
     """Write a graph of ``terms`` to the existing ``folder``.
 
     Args:
         terms: distinct.
         edges: sources and targets as indices of ``terms``, and weights; each edge once.
-        counts: in how many first and how many second turns each term occurs, and a last row with the number of pairs of turns,
-            shape (terms + 1, 2); None for a graph without counts.
     """
     import marisa_trie
 
@@ -169,22 +131,16 @@ def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Float
     arrays: tuple[NDArray[Any], ...] = (offsets, targets[order].astype(small), edges[2][order].astype(np.float16))
     for name, array in zip(ARRAYS, arrays, strict=True):
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
-    if counts is not None:
-        placed = counts.copy()
-        placed[number] = counts[:-1]
-        np.save(folder / COUNTS, placed, allow_pickle=False)
 
 
 # Terms of a turn: its words and pairs of adjacent words, in lower case, with their offsets.
 #
 # A word is a run of letters and digits of any script, with English clitics attached: ``don't``, ``do n't`` and ``Don ’ t`` are
-# all ``don't``, since dialogue corpora are tokenised in different ways. Punctuation (``?``, ``!``, full stop, comma) is
-# optional: a question is followed by other turns than an exclamation.
+# all ``don't``, since dialogue corpora are tokenised in different ways.
 
 _WORD = re.compile(
     r"[^\W_]+?(?: ?n ?['’] ?t(?![^\W_])| ?['’] ?(?:s|t|d|m|ll|re|ve)(?![^\W_])|(?![^\W_]))", re.IGNORECASE | re.UNICODE
 )
-_WORD_OR_MARK = re.compile(f"{_WORD.pattern}|[?!.,]", _WORD.flags)
 _APART = str.maketrans({"’": "'", " ": None})
 _CACHED_TEXTS = 5_000
 _LONGEST_CACHED = 1_000  # characters of a text
@@ -198,23 +154,22 @@ class Term(NamedTuple):
     end: int
 
 
-_words: LruCache[tuple[str, bool], tuple[Term, ...]] = LruCache(_CACHED_TEXTS)
+_words: LruCache[str, tuple[Term, ...]] = LruCache(_CACHED_TEXTS)
 
 
-def words_of(text: str, *, marks: bool = False) -> list[Term]:
+def words_of(text: str) -> list[Term]:
     """Return the words of a text from left to right, with repetitions; cached for the last few thousand texts."""
-    words = _words.get((text, marks))
+    words = _words.get(text)
     if words is None:
-        pattern = _WORD_OR_MARK if marks else _WORD
-        words = tuple(Term(found[0].translate(_APART).lower(), *found.span()) for found in pattern.finditer(text))
+        words = tuple(Term(found[0].translate(_APART).lower(), *found.span()) for found in _WORD.finditer(text))
         if len(text) <= _LONGEST_CACHED:
-            _words.put((text, marks), words)
+            _words.put(text, words)
     return list(words)
 
 
-def terms_of(text: str, *, marks: bool = False) -> list[Term]:
+def terms_of(text: str) -> list[Term]:
     """Return the distinct terms of a text at their first positions: words, then pairs, from left to right."""
-    words = words_of(text, marks=marks)
+    words = words_of(text)
     pairs = (Term(f"{one.text} {two.text}", one.start, two.end) for one, two in pairwise(words))
     first: dict[str, Term] = {}
     for term in (*words, *pairs):

@@ -25,40 +25,19 @@ from ....graph.errors import ModelError, reason_of
 from ...models.causal_lm import CausalModel
 from ...models.encoder import TextEncoder, open_encoder
 from ...models.modelfile import arrays_in
-from .associations import COUNTS, AssociationGraph, graph_files
+from .associations import FILES, AssociationGraph
 from .parts import open_language_model
 
 # Selection head: a dual encoder over the vectors of a sentence encoder.
 #
 # The pooled vectors of the last two turns, concatenated, and of the response are standardised and projected to a common space;
-# their cosine is the value. The projections are linear; a head may add a network with one hidden layer for each of the three
-# texts, so that the contributions of the two turns stay separate. Training is in :mod:`tacit.reasoning.training.coherence`.
+# their cosine is the value. Training is in :mod:`tacit.reasoning.training.coherence`.
 
 Floats = NDArray[np.float32]
 
 TURNS = 2
 _SHAPES = {"mean": "d", "scale": "d", "context": "cw", "context_bias": "w", "response": "dw", "response_bias": "w"}
-_HIDDEN = {"inner": "tdh", "inner_bias": "th", "outer": "thw"}
-_HALVES = ("context", "response", "inner", "outer")
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """Hidden layers of h rectified units that are added to the linear projections of the last turn, the one before it, and the
-    response.
-
-    Attributes:
-        inner: shape (3, d, h); inner_bias: shape (3, h); outer: shape (3, h, w).
-    """
-
-    inner: Floats
-    inner_bias: Floats
-    outer: Floats
-
-    def of(self, text: int, standard: Floats) -> Floats:
-        """Return the output of the layer of text 0, 1 or 2 for standardised vectors of shape (n, d); shape (n, w)."""
-        found: Floats = np.maximum(standard @ self.inner[text] + self.inner_bias[text], 0) @ self.outer[text]
-        return found
+_HALVES = ("context", "response")
 
 
 @dataclass(frozen=True)
@@ -68,7 +47,6 @@ class SelectionHead:
     Attributes:
         mean, scale: of pooled vectors, shape (d,).
         context: shape (2 d, w), the last turn's rows first; response: shape (d, w); the biases: shape (w,).
-        hidden: the hidden layers, None for a linear head.
     """
 
     mean: Floats
@@ -77,7 +55,6 @@ class SelectionHead:
     context_bias: Floats
     response: Floats
     response_bias: Floats
-    hidden: Hidden | None = None
 
     def fits(self, last: Floats, before: Floats, responses: Floats) -> tuple[Floats, Floats]:
         """Return the cosine of each response and its context, and the contributions of the turns.
@@ -94,12 +71,8 @@ class SelectionHead:
         size = len(self.mean)
         maps = (self.context[:size], self.context[size:], self.response)
         sides = [self._standard(texts) for texts in (last, before, responses)]
-        absent = np.isnan(sides[1]).any(axis=1)
-        sides[1][absent] = 0
+        sides[1][np.isnan(sides[1]).any(axis=1)] = 0
         summands = [side @ linear for side, linear in zip(sides, maps, strict=True)]
-        if self.hidden is not None:
-            summands = [linear + self.hidden.of(text, sides[text]) for text, linear in enumerate(summands)]
-            summands[1][absent] = 0
         answer = summands.pop()
         bias = np.broadcast_to(self.context_bias, answer.shape)
         whole = summands[0] + summands[1] + bias
@@ -119,8 +92,6 @@ class SelectionHead:
         from safetensors.numpy import save
 
         arrays = {name: getattr(self, name) for name in _SHAPES}
-        if self.hidden is not None:
-            arrays |= vars(self.hidden)
         kinds = {name: np.float16 if name in _HALVES else np.float32 for name in arrays}
         return bytes(save({name: np.ascontiguousarray(array, dtype=kinds[name]) for name, array in arrays.items()}))
 
@@ -132,17 +103,13 @@ def load_head(path: Path) -> SelectionHead:
     except (OSError, ValueError) as error:
         raise ModelError(f"the selection head {str(path)!r} cannot be read ({error}); train or fetch it again") from error
     arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
-    shapes = _SHAPES | _HIDDEN if "inner" in arrays else _SHAPES
-    if set(arrays) != set(shapes) or any(array.ndim != len(shapes[name]) for name, array in arrays.items()):
+    if set(arrays) != set(_SHAPES) or any(array.ndim != len(_SHAPES[name]) for name, array in arrays.items()):
         raise ModelError(f"{str(path)!r} is not a selection head; give a folder that tacit train coherence wrote")
-    sizes = {"d": len(arrays["mean"]), "c": TURNS * len(arrays["mean"]), "w": len(arrays["response_bias"]), "t": TURNS + 1}
-    if "inner" in arrays:
-        sizes["h"] = arrays["inner"].shape[-1]
+    sizes = {"d": len(arrays["mean"]), "c": TURNS * len(arrays["mean"]), "w": len(arrays["response_bias"])}
     for name, array in arrays.items():
-        if array.shape != tuple(sizes[letter] for letter in shapes[name]) or not np.isfinite(array).all():
+        if array.shape != tuple(sizes[letter] for letter in _SHAPES[name]) or not np.isfinite(array).all():
             raise ModelError(f"the array {name} of the selection head {str(path)!r} is broken; train or fetch it again")
-    hidden = Hidden(*(arrays.pop(name) for name in _HIDDEN)) if "inner" in arrays else None
-    return SelectionHead(**arrays, hidden=hidden)
+    return SelectionHead(**arrays)
 
 
 FORMAT = "tacit coherence"
@@ -183,9 +150,9 @@ class Checkpoint:
     @cached_property
     def associations(self) -> AssociationGraph:
         """The graph of associations."""
-        for name in self._association_files:
-            self._check(name)
-        return AssociationGraph(self.folder / ASSOCIATIONS, counted=self._counted)
+        for name in FILES:
+            self._check(f"{ASSOCIATIONS}/{name}")
+        return AssociationGraph(self.folder / ASSOCIATIONS)
 
     @cached_property
     def head(self) -> SelectionHead:
@@ -201,16 +168,8 @@ class Checkpoint:
     @property
     def associations_digest(self) -> str:
         """12 hex digits for the graph of associations."""
-        sums = "".join(str(self.header["files"].get(name)) for name in self._association_files)
+        sums = "".join(str(self.header["files"].get(f"{ASSOCIATIONS}/{name}")) for name in FILES)
         return hashlib.sha256(sums.encode()).hexdigest()[:DIGITS]
-
-    @property
-    def _counted(self) -> bool:
-        return f"{ASSOCIATIONS}/{COUNTS}" in self.header["files"]
-
-    @property
-    def _association_files(self) -> list[str]:
-        return [f"{ASSOCIATIONS}/{name}" for name in graph_files(self._counted)]
 
     @property
     def head_digest(self) -> str:
@@ -263,6 +222,8 @@ def _check_header(header: Any) -> None:
         raise ValueError("its header lacks the files or the encoder")
     if "encoder.safetensors" in header["files"]:
         raise ValueError("it was made with --tune, which is no longer supported")
+    if f"{ASSOCIATIONS}/counts.npy" in header["files"]:
+        raise ValueError("it was made with the recipe same, which is no longer supported")
     if "language_model" in header and not isinstance(header["language_model"]["digest"], str):
         raise ValueError("its header lacks the language model's digest")
     parts = parts_of(header)

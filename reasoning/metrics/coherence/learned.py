@@ -1,9 +1,8 @@
 """The trained parts of ``coherence``, and metrics of their own: ``association`` of words, and ``selection`` of the response.
 
 ``association``: each term of the response that the graph of associations has gets the weight of the strongest edge to it from a
-term of the last turn, 0 without one. The value is the mean: 0 or more, in nats, in practice below 4; higher is better. In a
-graph with counts, a term gets the mean weight over all terms of the last turn, and terms are weighted by inverse frequency: any
-number, in practice -1 to 1. The evidence is the edges.
+term of the last turn, 0 without one. The value is the mean: 0 or more, in nats, in practice below 4; higher is better. The
+evidence is the edges.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ class Association:
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """The graph's digest, and the kind of value."""
-        return (("associations", self.digest), *((("worth", "average"),) if self.graph.counted else ()))
+        """The graph's digest."""
+        return (("associations", self.digest),)
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure each response against the last non-blank turn."""
@@ -57,42 +56,31 @@ class Association:
             return Measure(0.0, note=UNKNOWN)
         if not wanted:
             return Measure(0.0, note=UNKNOWN_TURN)
-        if self.graph.counted:
-            edges, weights, rarity = self.graph.expected(callers, numbers)
-            worth = weights.mean(axis=0, dtype=np.float64)
-            shares = worth * rarity / max(float(rarity.sum()), 1e-9)
-            pull = np.where(worth >= 0, weights, -weights)  # contribution of each pair in the direction of the term's value
-        else:
-            edges = pull = self.graph.between(callers, numbers)
-            worth = edges.max(axis=0).astype(float)
-            shares = worth / len(terms)
+        edges = self.graph.between(callers, numbers)
+        worth = edges.max(axis=0).astype(float)
+        shares = worth / len(terms)
         value = float(shares.sum())
         if not explain:
             return Measure(value)
-        strongest = pull.argmax(axis=0)
+        strongest = edges.argmax(axis=0)
         pieces = [
-            _piece(turn, wanted[caller], response, term, weight, of_term, share)
-            for caller, term, weight, of_term, share in zip(
-                strongest.tolist(), terms, edges[strongest, np.arange(len(terms))].tolist(), worth.tolist(), shares.tolist(),
-                strict=True,
-            )
-            if of_term
+            _piece(turn, wanted[caller], response, term, weight, share)
+            for caller, term, weight, share in zip(strongest.tolist(), terms, worth.tolist(), shares.tolist(), strict=True)
+            if weight
         ]  # fmt: skip
         return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
 
     def _known(self, text: str) -> tuple[list[Term], Ids]:
-        terms = terms_of(text, marks=self.graph.counted)
+        terms = terms_of(text)
         numbers = self.graph.ids([term.text for term in terms])
         return [term for term, number in zip(terms, numbers.tolist(), strict=True) if number >= 0], numbers[numbers >= 0]
 
 
-def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, worth: float, share: float) -> Piece:
-    """Return the evidence of a term: its strongest edge, or its value alone when it has none."""
+def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, share: float) -> Piece:
+    """Return the evidence of a term: its strongest edge."""
     here, there = _mention(turn.text, caller), _mention(response, called)
-    if not weight:
-        return Piece("term", worth, share, there)
     edge = Edge((here.concept, there.concept), (Assertion(here.concept, RELATION, there.concept, weight, "tacit"),))
-    return Piece("term", worth, share, there, turn.place, here, 1, edge, asserted=False)
+    return Piece("term", weight, share, there, turn.place, here, 1, edge, asserted=False)
 
 
 def _mention(text: str, term: Term) -> Mention:

@@ -318,8 +318,7 @@ def test_recipes_are_listed_and_printed(tacit: Tacit) -> None:
     listed = tacit("train", "recipe").out
     assert "coherence" in listed
     assert "same, other" in listed
-    assert "average = true" in tacit("train", "recipe", "coherence").out
-    assert "average = false" in tacit("train", "recipe", "coherence", "other").out
+    assert "similarity_factor = 2.0" in tacit("train", "recipe", "coherence").out
 
 
 def test_no_arguments_show_the_help(tacit: Tacit) -> None:

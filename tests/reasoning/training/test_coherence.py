@@ -154,48 +154,24 @@ def losses(logits: np.ndarray) -> float:
     return float(np.mean(np.log(np.exp(shifted).sum(axis=1)) - np.diag(shifted)))
 
 
-@pytest.mark.parametrize("hidden", [0, 4])
-@pytest.mark.parametrize("own", [False, True])
-def test_the_heads_loss_by_hand(own: bool, hidden: int) -> None:
+def test_the_heads_loss_by_hand() -> None:
     import torch
 
     random = np.random.default_rng(0)
     vectors = random.normal(size=(6, 5)).astype(np.float16)
     rows = np.array([[0, -1, 1], [2, 3, 4], [1, 0, 4], [5, 2, 5]])
-    wanted = HeadRecipe(width=3, dropout=0.0, own_turns=own, hidden=hidden)
-    towers = Towers(np.zeros(5, np.float32), np.ones(5, np.float32), wanted)
-    for layer in towers.outer:
-        assert not layer.weight.any()
-        torch.nn.init.normal_(layer.weight)
+    towers = Towers(np.zeros(5, np.float32), np.ones(5, np.float32), HeadRecipe(width=3, dropout=0.0))
     head = towers.head()
     texts = np.vstack([vectors.astype(np.float64), np.zeros(5)])
 
     def unit(array: np.ndarray) -> np.ndarray:
         return np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True))
 
-    def added(text: int, numbers: np.ndarray) -> np.ndarray:
-        if head.hidden is None:
-            return np.zeros((len(numbers), 3))
-        layer = np.maximum(texts[numbers] @ head.hidden.inner[text] + head.hidden.inner_bias[text], 0) @ head.hidden.outer[text]
-        return np.asarray(layer * (numbers >= 0)[:, None])
-
-    def answered(numbers: np.ndarray) -> np.ndarray:
-        return unit(texts[numbers] @ head.response + head.response_bias + added(2, numbers))
-
-    linear = np.hstack([texts[rows[:, 0]], texts[rows[:, 1]]]) @ head.context + head.context_bias
-    contexts = unit(linear + added(0, rows[:, 0]) + added(1, rows[:, 1]))
-    responses = answered(rows[:, 2])
+    contexts = unit(np.hstack([texts[rows[:, 0]], texts[rows[:, 1]]]) @ head.context + head.context_bias)
+    responses = unit(texts[rows[:, 2]] @ head.response + head.response_bias)
     logits = 20 * contexts @ responses.T
     logits[1, 2] = logits[2, 1] = -np.inf  # the same response twice is no negative of itself
-    choices = logits
-    if own:
-        extra = np.full((4, 2), -np.inf)
-        for row, (last, before, response) in enumerate(rows.tolist()):
-            for column, turn in enumerate((last, before)):
-                if turn not in (-1, response):
-                    extra[row, column] = 20 * contexts[row] @ answered(np.array([turn]))[0]
-        choices = np.hstack([logits, extra])
-    expected = (losses(choices) + losses(logits.T)) / 2
+    expected = (losses(logits) + losses(logits.T)) / 2
     standard = [torch.from_numpy(texts[rows[:, column]].astype(np.float32)) for column in range(3)]
     assert float(towers.loss(standard, rows).detach()) == pytest.approx(expected, abs=1e-4)
 
@@ -219,23 +195,6 @@ def test_a_head_learns_which_response_is_whose() -> None:
     )
     assert right > 40
     assert told[-1] == (300, 300)
-
-
-def test_a_hidden_layer_learns_what_no_linear_map_does() -> None:
-    random = np.random.default_rng(0)
-    contexts = random.normal(size=(1_000, 6))
-    vectors = np.vstack([contexts, np.abs(contexts)]).astype(np.float16)
-    rows = np.stack([np.arange(1_000), np.full(1_000, -1), np.arange(1_000, 2_000)], axis=1)
-    found = vectors.astype(np.float32)
-    nothing = np.full((50, 6), np.nan, np.float32)
-    right = []
-    for hidden in (0, 32):
-        settings = HeadRecipe(width=12, epochs=30, batch=50, dropout=0.0, hidden=hidden)
-        head = train_head(vectors, rows[:950], settings=settings)
-        fits = [head.fits(np.repeat(found[[row]], 50, 0), nothing, found[1_950:])[0].argmax() for row in range(950, 1_000)]
-        right.append(int((np.array(fits) == np.arange(50)).sum()))
-    assert right[0] < 15
-    assert right[1] > 30
 
 
 def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
@@ -267,7 +226,7 @@ def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
 
 def test_weighing_near_asks_nothing_of_strangers(folder: Path, tmp_path: Path) -> None:
     corpora = {"one": tiny_dialogues(40), "two": tiny_dialogues(40, seed=1)}
-    near = CoherenceRecipe(head=TINY.head, elsewhere=False)
+    near = CoherenceRecipe(head=TINY.head, cross_corpus_weights=False)
     header = train_coherence(corpora, open_encoder(folder), tmp_path, recipe=near)
     assert header["facts"]["areas of parts trained without the corpus"] is None
 

@@ -50,7 +50,7 @@ def recipe_of(network: dict[str, Any] | None = None, **settings: Any) -> GradeRe
     return GradeRecipe(**settings, network=GradeNetworkRecipe(**{"limits": (2, 2), "hidden": 16, "pair": 8, **(network or {})}))
 
 
-RECIPE = recipe_of(epochs=2, batch=16, rate=1e-2, looks=3)
+RECIPE = recipe_of(epochs=2, batch=16, rate=1e-2, evaluations_per_epoch=3)
 
 
 def quiet(*_: object) -> None:
@@ -151,7 +151,7 @@ def test_turns_are_encoded_once_and_a_cut_file_is_mended(encoder: TextEncoder, t
 
 
 def test_a_model_learns_scores_and_is_read_back(sources: Sources, tmp_path: Path) -> None:
-    recipe = recipe_of(epochs=10, batch=16, rate=5e-3, looks=1)
+    recipe = recipe_of(epochs=10, batch=16, rate=5e-3, evaluations_per_epoch=1)
     trained = run(sources, tmp_path / "work", recipe=recipe, facts={"licence": "none", "data": []})
     losses = [row["loss"] for row in trained.state.curve]
     assert losses[-1] < 0.7 * losses[0]
@@ -186,7 +186,7 @@ def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_pat
     assert json.dumps(resumed.state.curve) == json.dumps(whole.state.curve)
     for name, tensor in whole.checkpoint.model.state_dict().items():
         np.testing.assert_array_equal(resumed.checkpoint.model.state_dict()[name].numpy(), tensor.numpy())
-    other = run(sources, tmp_path / "broken", recipe=recipe_of(seed=1, epochs=1, batch=16, rate=1e-2, looks=1))
+    other = run(sources, tmp_path / "broken", recipe=recipe_of(seed=1, epochs=1, batch=16, rate=1e-2, evaluations_per_epoch=1))
     assert other.state.curve != whole.state.curve
     for state in (tmp_path / "broken").rglob(STATE):
         state.write_bytes(state.read_bytes()[:100])
@@ -208,7 +208,7 @@ def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_pat
     ids=str,
 )
 def test_every_ablation_trains(sources: Sources, tmp_path: Path, settings: dict[str, Any]) -> None:
-    trained = run(sources, tmp_path, recipe=recipe_of(settings, epochs=1, batch=32, looks=1))
+    trained = run(sources, tmp_path, recipe=recipe_of(settings, epochs=1, batch=32, evaluations_per_epoch=1))
     assert np.isfinite(trained.state.best)
     assert trained.checkpoint.model.config.graph is settings.get("graph", True)
 
@@ -228,7 +228,7 @@ def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, m
         if stage == "training":
             steps.append(stage)
 
-    run(sources, tmp_path, told, recipe=recipe_of(epochs=1, batch=32, looks=2))
+    run(sources, tmp_path, told, recipe=recipe_of(epochs=1, batch=32, evaluations_per_epoch=2))
     assert len(modes) == len(steps) > 0
 
 
@@ -236,7 +236,7 @@ def test_a_tuned_encoder_is_trained_along_and_saved(
     sources: Sources, oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder, tmp_path: Path
 ) -> None:
     base = save_tiny_encoder(tmp_path / "bert", seed=3)
-    recipe = recipe_of(tuned=str(base), epochs=1, batch=16, looks=1, rate=1e-3)
+    recipe = recipe_of(tuned=str(base), epochs=1, batch=16, evaluations_per_epoch=1, rate=1e-3)
     trained = run(sources, tmp_path / "work", recipe=recipe)
     assert trained.checkpoint.facts["recipe"]["tuned"] == "bert"
     save_checkpoint(trained.checkpoint, tmp_path / "model", card(trained.checkpoint, path="m"), trained.tokenizer)

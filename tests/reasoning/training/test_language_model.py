@@ -27,7 +27,7 @@ from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
 
 CORPORA = {"one": tiny_dialogues(60, only="pets"), "two": tiny_dialogues(60, seed=1, only="sea")}
-SMALL = CoherenceRecipe(head=HeadRecipe(width=8, epochs=1, batch=32), elsewhere=False)
+SMALL = CoherenceRecipe(head=HeadRecipe(width=8, epochs=1, batch=32), cross_corpus_weights=False)
 TINY = LanguageModelRecipe(steps=12, tokens=128, rate=1e-2, checkpoint_every=4)
 
 
@@ -98,8 +98,8 @@ def test_a_model_that_reads_expects_more_and_only_its_top_learns(read: tuple[Pat
     assert changed
     assert all("layers.1." in name for name in changed)
     held = [turns for split in hold_out(CORPORA, np.random.default_rng(0)).values() for turns in split.held]
-    asked = room._asked(held, np.random.default_rng(0))
-    assert room._nats(open_causal(output), asked, lambda _: None) == pytest.approx(facts["nats_after"], abs=1e-5)
+    turns = room._held_out_turns(held, np.random.default_rng(0))
+    assert room._nats(open_causal(output), turns, lambda _: None) == pytest.approx(facts["nats_after"], abs=1e-5)
     card = (output / "README.md").read_text(encoding="utf-8")
     assert f"{facts['nats_before']:.3f} nats per token before, {facts['nats_after']:.3f} after" in card
     assert str(model.parent) not in card
@@ -137,8 +137,8 @@ def test_one_seed_is_one_model_and_a_kill_changes_nothing(read: tuple[Path, dict
     facts = train_language_model(CORPORA, model, tmp_path / "model", TINY, progress=lambda *done: told.append(done))
     assert facts["began_at"] == 4
     assert [one for one in told if one[0] == "training"] == [("training", step, 12) for step in range(5, 13)]
-    assert told[0][0] == "asking before"
-    assert told[-1] == ("asking after", 36, 36)
+    assert told[0][0] == "evaluating before training"
+    assert told[-1] == ("evaluating after training", 36, 36)
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == (read[0] / "model.safetensors").read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

@@ -11,8 +11,6 @@ import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning.training.card import again
 from tacit.reasoning.training.recipe import (
-    FOR_OTHER,
-    FOR_SAME,
     RECIPES,
     CoherenceRecipe,
     CometRecipe,
@@ -38,9 +36,15 @@ def test_keys_that_are_left_out_are_those_of_the_default_recipe(tmp_path: Path) 
     (tmp_path / "r.toml").write_text("terms = 7\n[head]\nepochs = 2\n", encoding="utf-8")
     found: CoherenceRecipe = open_recipe("coherence", str(tmp_path / "r.toml"), seed=5)
     assert (found.terms, found.head.epochs, found.seed) == (7, 2, 5)
-    assert (found.average, found.head.hidden) == (FOR_SAME.average, FOR_SAME.head.hidden)
-    assert open_recipe("coherence", None) is not FOR_OTHER
+    assert found.head.width == CoherenceRecipe().head.width
     assert CoherenceRecipe.from_dict(asdict(found)) == found
+
+
+def test_recipes_in_the_facts_of_models_may_have_former_and_removed_keys() -> None:
+    found = CoherenceRecipe.recorded({"heard": 7, "average": False, "terms": 5, "head": {"hidden": 0, "width": 3}})
+    assert (found.weighting_dialogues, found.terms, found.head.width) == (7, 5, 3)
+    with pytest.raises(InputError, match=r"heard is not a key of this recipe; did you mean 'weighting_dialogues'\?"):
+        CoherenceRecipe.from_dict({"heard": 7})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.cli.training import commonsense as commonsense_training
+from tacit.api.cli.training import metrics as commonsense_training
 from tacit.graph import atomic
 from tacit.reasoning.metrics.commonsense.regressor import FILE, load_regressor
 from tacit.reasoning.training import recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tacit.api.cli.training.data import as_typed
+from tacit.api.cli.training.run import as_typed
 
 
 def test_files_and_folders_lose_what_stands_before_their_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

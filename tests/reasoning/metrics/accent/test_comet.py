@@ -21,9 +21,8 @@ from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.tails.comet import CausalWriter, as_known, open_comet, open_writer
 from tacit.reasoning.metrics.accent.tails.known_tails import Query
 from tacit.reasoning.models.hub import find_model
-from tacit.reasoning.training.comet import train_comet
-from tacit.reasoning.training.kgbert import train_kgbert
 from tacit.reasoning.training.recipe import CometRecipe, TripleRecipe
+from tacit.reasoning.training.triples import train_comet, train_kgbert
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 

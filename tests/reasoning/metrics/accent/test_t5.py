@@ -53,7 +53,7 @@ ROWS = (
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A T5 with random weights that knows the words of the examples."""
-    examples = examples_of(ROWS, nones=3, seed=1)
+    examples = examples_of(ROWS, none_examples=3, seed=1)
     words = [text for example in examples for text in example]
     return save_tiny_t5(tmp_path_factory.mktemp("tiny") / "t5", words)
 
@@ -63,7 +63,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     folder = tmp_path_factory.mktemp("trained") / "model"
     seen: list[tuple[int, int, float]] = []
     found = train_extractor(
-        ROWS, base, folder, ExtractorRecipe(nones=3, epochs=80, batch_size=13, rate=4e-3, seed=1),
+        ROWS, base, folder, ExtractorRecipe(none_examples=3, epochs=80, batch_size=13, rate=4e-3, seed=1),
         progress=lambda done, total, loss: seen.append((done, total, loss)), data=["made by hand"],
     )  # fmt: skip
     return folder, found, seen
@@ -133,17 +133,17 @@ def test_what_is_too_long_loses_its_oldest_turns_then_its_end() -> None:
 
 
 def test_examples_are_all_tuples_and_some_none() -> None:
-    examples = examples_of(ROWS, nones=2, seed=0)
+    examples = examples_of(ROWS, none_examples=2, seed=0)
     assert sum(example.target == "None" for example in examples) == 2 * len(RELATIONS)
     assert ("PersonX is tired", "PersonX sleeps") in [read_answer(example.target) for example in examples]
-    assert examples == examples_of(ROWS, nones=2, seed=0)
-    assert examples != examples_of(ROWS, nones=2, seed=1)
-    few = examples_of(ROWS[:1], nones=5)
+    assert examples == examples_of(ROWS, none_examples=2, seed=0)
+    assert examples != examples_of(ROWS, none_examples=2, seed=1)
+    few = examples_of(ROWS[:1], none_examples=5)
     assert sum(example.target == "None" for example in few) == len(RELATIONS) - 1  # its own relation has no dialogue without it
     with pytest.raises(InputError, match="no event tuple to train on"):
         examples_of(ROWS[3:])
-    with pytest.raises(InputError, match="nones is -1"):
-        examples_of(ROWS, nones=-1)
+    with pytest.raises(InputError, match="none_examples is -1"):
+        examples_of(ROWS, none_examples=-1)
 
 
 def test_training_is_told_of_and_written_down(trained: tuple[Path, Trained, list[tuple[int, int, float]]]) -> None:
@@ -198,7 +198,9 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
             raise KeyboardInterrupt
 
     def train(name: str, seed: int, progress: Any = None) -> Trained:
-        return train_extractor(ROWS, base, tmp_path / name, ExtractorRecipe(nones=1, epochs=2, seed=seed), progress=progress)
+        return train_extractor(
+            ROWS, base, tmp_path / name, ExtractorRecipe(none_examples=1, epochs=2, seed=seed), progress=progress
+        )
 
     whole, other = train("whole", 7), train("other", 8)
     with pytest.raises(KeyboardInterrupt):
@@ -223,8 +225,8 @@ def test_an_old_model_is_replaced_and_other_folders_are_not(base: Path, tmp_path
         train_extractor(ROWS, base, other, ExtractorRecipe(epochs=1))
     with pytest.raises(InputError, match="there is no folder"):
         train_extractor(ROWS, base, tmp_path / "no" / "where", ExtractorRecipe(epochs=1))
-    first = train_extractor(ROWS, base, tmp_path / "out", ExtractorRecipe(nones=0, epochs=1))
-    second = train_extractor(ROWS, base, tmp_path / "out", ExtractorRecipe(nones=0, epochs=2))
+    first = train_extractor(ROWS, base, tmp_path / "out", ExtractorRecipe(none_examples=0, epochs=1))
+    second = train_extractor(ROWS, base, tmp_path / "out", ExtractorRecipe(none_examples=0, epochs=2))
     assert first.digest != second.digest
     assert make(model=tmp_path / "out", device="cpu").files.digest == second.digest
 

@@ -53,7 +53,7 @@ def folder(model: Path, encoder: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_a_language_model_is_asked_about_some_of_the_held_out_dialogues(model: Path, encoder: Path, tmp_path: Path) -> None:
-    tiny = CoherenceRecipe(head=HeadRecipe(width=8, epochs=1, batch=32), elsewhere=False, heard=5)
+    tiny = CoherenceRecipe(head=HeadRecipe(width=8, epochs=1, batch=32), cross_corpus_weights=False, weighting_dialogues=5)
     sizes = []
     for name, asked in (("with", open_language_model(model)), ("without", None)):
         (tmp_path / name).mkdir()

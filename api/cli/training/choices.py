@@ -1,0 +1,169 @@
+"""The trainings of models of CICERO's questions: ``cicero``, which answers or chooses, ``choice-probe`` and ``choice-head``."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ....graph.errors import InputError
+from ...opening import open_engine
+from ..choosing import Judge
+from ..options import Engine, EngineOption, GraphOption, address_of
+from .data import read_instances, turns_of
+from .run import Exclude, LanguageModel, Licence, Made, Run, Seed, training
+
+if TYPE_CHECKING:
+    from ....reasoning.training.choice_head import Measured
+
+Instances = Annotated[
+    list[str],
+    typer.Argument(metavar="INSTANCES...", show_default=False, help="CICERO's JSON lines or lists, plain or gzip."),
+]
+SolvedInstances = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="INSTANCES...", show_default=False, help="CICERO's JSON lines or lists with right answers, plain or gzip."
+    ),
+]
+
+
+class Task(Enum):
+    """What the model learns."""
+
+    GENERATE = "generate"
+    CHOOSE = "choose"
+
+
+@training("cicero", options="output recipe epochs seed device strict")
+def cicero(
+    run: Run,
+    instances: Instances,
+    task: Annotated[
+        Task, typer.Option("--task", metavar="NAME", show_default=False, help="generate (write answers) or choose (among them).")
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", metavar="ID|FOLDER|FILE.gguf", show_default=False,
+            help="The initial model: sequence-to-sequence or causal; for choose also an encoder.",
+        ),
+    ],
+) -> Made:  # fmt: skip
+    """Fine-tune a model on CICERO: to answer questions about a turn, or to choose among answers; an interrupted run is continued.
+
+    tacit infer --model FOLDER writes answers with it, tacit choose --model FOLDER judges by it. The recipe is that of the
+    paper, for models of several hundred million weights; a small model needs a higher rate.
+    """
+    from ....reasoning.training.cicero import train_cicero
+
+    rows, files = read_instances(instances, run.strict)
+    with run.steps() as progress:
+        return Made(
+            train_cicero(
+                rows, model, run.output, run.recipe, task=task.value, device=run.device,
+                facts={"files": files, "command": run.command}, progress=progress,
+            )
+        )  # fmt: skip
+
+
+@training(
+    "choice-probe",
+    holds=("choice-probe.safetensors", "a probe for choices"),
+    nouns={"reading": "instances", "fitting": "layers"},
+)
+def choice_probe(
+    run: Run,
+    instances: SolvedInstances,
+    model: LanguageModel,
+) -> Made:
+    """Train a probe of a language model that tells right from wrong answers to CICERO's questions; the model stays as it is.
+
+    tacit choose --model MODEL --probe FOLDER judges by it. An interrupted run continues when the command is run again.
+    """
+    rows, files = read_instances(instances, run.strict)
+    from ....reasoning.training.card import choice_probe_card
+    from ....reasoning.training.choice_probe import pairs_of, train_choice_probe
+    from ....reasoning.training.probes import delete_states, states_of
+
+    recipe = run.recipe
+    pairs_of(rows)  # the error about too few comes before the model is opened
+    causal = run.open_language_model(model, recipe.dtype)
+    facts = {"files": files, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command}
+    states = states_of(run.output)
+    probe = train_choice_probe(rows, causal, states, seed=recipe.seed, facts=facts, progress=run.stages.tell)
+    shown = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
+    made = run.write_probe(probe, choice_probe_card, shown)
+    delete_states(states)
+    return made
+
+
+@training(
+    "choice-head",
+    holds=("choice-head.json", "a head for choices"),
+    options="output strict",
+    nouns=lambda stage: "folds" if stage == "fitting" else "instances",
+)
+def choice_head(
+    run: Run,
+    instances: SolvedInstances,
+    graph: GraphOption = None,
+    judge: Judge = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(metavar="ID", show_default="none", help="A sentence encoder: an ID or folder, or default."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="ID", show_default="none", help="A language model: a folder, a GGUF file or an ID."),
+    ] = None,
+    exclude: Exclude = None,
+    licence: Licence = None,
+    engine: EngineOption = Engine.AUTO,
+    seed: Seed = 0,
+) -> Made:
+    """Fit how far each judge of tacit choose counts, and the words that the judge answers reads, to right and wrong choices.
+
+    tacit choose --head FOLDER uses them. There is a head for each choice of the judges, with answers always among them. An
+    interrupted run continues when the command is run again.
+    """
+    from ....reasoning.inference.answer_only import FormModel
+    from ....reasoning.inference.head import FILE, Heads
+
+    rows, files = read_instances(instances, run.strict)
+    from ....reasoning.inference import load_chooser
+    from ....reasoning.training.card import choice_head_card
+    from ....reasoning.training.choice_head import CONTROL, Measured, apart_from, enough_groups, measure, train_heads
+
+    rows = [one for one in rows if 0 < len(one.correct) < len(one.choices)]
+    if exclude:
+        rows = apart_from(rows, [list(turns_of(file)) for file in exclude])
+    enough_groups(rows)  # the error about too few comes before a model is opened
+    names = None if judge is None else list(dict.fromkeys([CONTROL, *(one.value for one in judge)]))
+    address = address_of(graph)
+    if address is None and names is None:
+        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name judges: --judge answers")
+    facts = {
+        "files": files, "licence": licence, "excluded": [Path(file).name for file in exclude or ()], "command": run.command,
+    }  # fmt: skip
+    values = run.output.resolve().with_name(f".{run.output.name}.values.jsonl")
+    parts: dict[str, Measured] = {}
+    models = []
+    used = address is not None and (names is None or "graph" in names)
+    with open_engine(address, engine, quiet=run.quiet) if used and address is not None else nullcontext(None) as source:
+        chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=encoder, model=model)
+        for name, one in chooser.judges.items():
+            if name != CONTROL:
+                parts[name] = Measured(one.features, measure(one, rows, values, run.stages.tell))
+                models.append(f"{name} {one.signature}")
+        heads = train_heads(rows, parts, seed=seed, facts={**facts, "models": models}, progress=run.stages.tell)
+    run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})
+    values.unlink(missing_ok=True)
+    found = heads.facts
+    made = {"digest": heads.digest, "instances": found["instances"], "dialogues": found["dialogues"]}
+    measured = {name: f"exact {one['exact'][0]:.3f}, AUC {one['auc'][0]:.3f}" for name, one in found["measured"].items()}
+    return Made(made | dict(found), [*made.items(), *measured.items()])

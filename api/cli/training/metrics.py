@@ -1,0 +1,386 @@
+"""The trainings of metrics: ``commonsense``, ``grade``, ``coherence``, ``judgement``; and ``reference`` for percentiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ....graph.atomic import check_folder, new_folder, write_file
+from ....graph.errors import InputError
+from ...opening import Address, open_engine
+from ...terminal.output import check_output
+from ...terminal.progress import Meter
+from ..options import (
+    Engine,
+    GraphNeeded,
+    GraphOption,
+    MetricsNeeded,
+    OptionOption,
+    address_at,
+    address_of,
+    metric_names,
+    metric_options,
+    open_reasoner,
+)
+from ..settings import tell_settings
+from .data import read_choices, read_corpora, read_rated, read_unjudged, sha256_of
+from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Made, Run, training
+
+if TYPE_CHECKING:
+    from ....graph.protocol import KnowledgeGraph
+    from ....reasoning.metrics.commonsense.regressor import Regressor
+    from ....reasoning.training.grade import Sources
+    from ....reasoning.training.recipe import GradeRecipe
+
+_SUFFIX = ".safetensors"
+
+
+@training(
+    "commonsense",
+    holds=None,
+    options="recipe seed device strict",
+    nouns=lambda stage: {"features": "responses", "cross-validation": "rounds"}.get(
+        stage, stage.replace("resampling", "resamples")
+    ),
+)
+def commonsense(
+    run: Run,
+    judgements: Annotated[
+        list[str],
+        typer.Argument(metavar="JUDGEMENTS...", show_default=False, help="Rated responses, as tacit evaluate reads them."),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER|FILE", show_default=False,
+            help="Folder, or .safetensors file, for the model and its card.",
+        ),
+    ],
+    graph: GraphOption = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="A causal language model, for neural and all."),
+    ] = None,
+) -> Made:  # fmt: skip
+    """Train the regressor of the metric commonsense on rated responses.
+
+    The reported agreement is on unseen responses; responses of one conversation stay together.
+    """
+    from ....reasoning.evaluation.correlation import spelt
+    from ....reasoning.metrics.commonsense.features import open_features
+    from ....reasoning.metrics.commonsense.regressor import FILE, variant_features
+    from ....reasoning.training.card import plan_in_words
+    from ....reasoning.training.commonsense import check_ratings, train_commonsense
+    from ...terminal.screen import table
+
+    recipe = run.recipe
+    if output.suffix != _SUFFIX or output.is_dir():
+        check_folder(output, FILE, "a commonsense regressor")
+    else:
+        for file in judgements:
+            check_output(output, file)
+    rated, files = read_rated(judgements, recipe.contrast, recipe.rating, recipe.seed, run.strict)
+    check_ratings([one.rating for one in rated])
+    facts = {
+        "variant": recipe.variant, "contrast": recipe.contrast, "licence": recipe.licence, "data": files, "command": run.command,
+    }  # fmt: skip
+    tell_settings(run.quiet)
+    with _graph_for(recipe.variant, address_of(graph), run.quiet) as opened:
+        features = open_features(
+            variant_features(recipe.variant), opened, pipeline=recipe.pipeline, count=recipe.count, language_model=model,
+            device=run.device, cache_size=100_000,
+        )  # fmt: skip
+        trained = train_commonsense(rated, features, recipe, facts=facts, progress=run.stages.tell)
+    final, card = write_model(output, trained.model)
+    found = {name: value for name, value in final.facts.items() if name != "scores"}
+    rows = [(row.dataset, row.n, spelt(row.pearson) or "–", spelt(row.spearman) or "–", row.note) for row in trained.rows]
+    return Made(
+        {"digest": final.digest, "features": final.features, **found, "scores": [row.to_dict() for row in trained.rows]},
+        [
+            ("digest", final.digest), ("features", ", ".join(final.features)),
+            ("learnt from", f"{len(trained.predictions):,} judgements of {trained.conversations:,} conversations"),
+        ],
+        [
+            table(("data set", ">n", "Pearson", "Spearman", "remark"), rows),
+            f"\nOn unseen responses: {plan_in_words(found['plan'])};\n"
+            f"in brackets: 95% bootstrap intervals from {found['resamples']:,} resamples.\n",
+        ],
+        card,
+    )  # fmt: skip
+
+
+@contextmanager
+def _graph_for(variant: str, address: Address | None, quiet: bool) -> Iterator[KnowledgeGraph | None]:
+    """Open the graph; None where the variant does not use triples.
+
+    Raises:
+        InputError: it uses triples, and no graph is given.
+    """
+    if variant == "neural":
+        yield None
+        return
+    if address is None:
+        raise InputError(f"the variant {variant} counts triples of a graph; name one with --graph")
+    with open_engine(address, Engine.AUTO, quiet=quiet) as graph:
+        yield graph
+
+
+def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
+    """Write a regressor with its card, to a folder or a file; return it with its digest, and the card's path."""
+    from ....reasoning.metrics.commonsense.regressor import FILE, from_bytes, to_bytes
+    from ....reasoning.training.card import commonsense_card
+
+    data = to_bytes(model)
+    model = replace(model, digest=from_bytes(data, str(output)).digest)
+    card = commonsense_card(model, path=output.name).encode()
+    if output.suffix == _SUFFIX and not output.is_dir():
+        beside = output.with_suffix(".md")
+        write_file(beside, card)
+        write_file(output, data)
+        return model, beside
+    with new_folder(output) as fresh:
+        (fresh / FILE).write_bytes(data)
+        (fresh / "README.md").write_bytes(card)
+    return model, output / "README.md"
+
+
+@training(
+    "grade",
+    holds=None,
+    nouns={"encoding turns": "turns", "keywords": "turns", "false responses": "responses", "dialogue graphs": "pairs"},
+)
+def grade(
+    run: Run,
+    dialogues: Annotated[
+        list[str],
+        typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines, plain or gzip, as for tacit score."),
+    ],
+    graph: GraphNeeded,
+    exclude: Exclude = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", show_default=False, help="Folder for vectors of turns and concepts, reused by later runs."
+        ),
+    ] = None,
+) -> Made:
+    """Train the metric grade on dialogues, to score true responses higher than false ones.
+
+    --recipe tuned fine-tunes an encoder that reads context and response together. An interrupted training is continued by the
+    same command.
+    """
+    from ....reasoning.metrics.grade.checkpoint import KIND, SETTINGS, save_checkpoint
+    from ....reasoning.models.hub import need
+    from ...terminal.screen import table
+
+    check_folder(run.output, SETTINGS, KIND)
+    read, files = read_unjudged(dialogues, exclude or (), run.strict)
+    torch = need("torch", "neural")
+    from ....reasoning.training.card import grade_card
+    from ....reasoning.training.grade import train_grade
+    from ....reasoning.training.grade_data import delete_checkpoints
+
+    device = run.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    work = run.output.resolve().with_name(f"{run.output.resolve().name}.training")
+    facts = {"data": files, "licence": run.recipe.licence, "command": run.command}
+    tell_settings(run.quiet)
+    with open_engine(address_at(graph), Engine.AUTO, quiet=run.quiet) as opened:
+        trained = train_grade(
+            read, _sources(opened, run.recipe, cache, device), run.recipe, work, run.stages.tell, turn_cache=cache, device=device,
+            facts=facts,
+        )  # fmt: skip
+    checkpoint = trained.checkpoint
+    digest = save_checkpoint(checkpoint, run.output, grade_card(checkpoint, path=run.output.name), trained.tokenizer)
+    delete_checkpoints(work)
+    names = ("loss", "dev_loss", "dev_wins_1", "dev_wins_2")
+    rows = [(f"{row['step']:.0f}", *(f"{row[name]:.4f}" for name in names)) for row in trained.state.curve]
+    found = checkpoint.facts
+    return Made(
+        {"digest": digest, **found},
+        [("digest", digest), ("pairs", f"{found['pairs']:,}"), ("best after", f"step {found['best_step']:,}")],
+        [table((">step", ">loss", ">loss on dev", ">beats 1st false", ">beats 2nd false"), rows)],
+    )
+
+
+def _sources(graph: KnowledgeGraph, recipe: GradeRecipe, cache: Path | None, device: str) -> Sources:
+    """Open the inputs of the training of GRADE."""
+    from ....loaders import open_vectors
+    from ....reasoning.metrics.grade.concepts import EncodedVectors, TableVectors
+    from ....reasoning.models.encoder import open_encoder
+    from ....reasoning.text.language import open_analyser
+    from ....reasoning.training.grade import Sources
+
+    opened = open_encoder(recipe.encoder, device=device)
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+    table = TableVectors(open_vectors(Path(recipe.vectors)), graph) if recipe.vectors else EncodedVectors(opened, graph, cache)
+    return Sources(graph, open_analyser(recipe.pipeline), opened, _id(recipe.encoder) or "", table)
+
+
+def _id(model: str | None) -> str | None:
+    """Return the hub id of a model; None for the default one and for local files."""
+    return model if model is not None and not Path(model).expanduser().exists() else None
+
+
+@training(
+    "coherence",
+    holds=("coherence.json", "a coherence checkpoint"),
+    nouns=lambda stage: {"counting": "terms", "encoding": "turns", "weighing the parts": "responses"}.get(
+        stage.partition(" without ")[0], "steps"
+    ),
+)
+def coherence(
+    run: Run,
+    dialogues: DialogueFiles,
+    exclude: Exclude = None,
+    encoder: Encoder = None,
+    language_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A causal language model; adds the part expectation."
+        ),
+    ] = None,
+) -> Made:
+    """Train the metric coherence on dialogues, without ratings.
+
+    Files whose names differ only in the split (talk-train, talk-dev) are one corpus; several corpora make it generalise better.
+    """
+    from ....reasoning.metrics.coherence.checkpoint import open_checkpoint
+    from ....reasoning.metrics.coherence.parts import open_language_model
+    from ....reasoning.models.encoder import open_encoder
+    from ....reasoning.training.card import coherence_card
+    from ....reasoning.training.coherence import train_coherence
+
+    kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
+    opened = open_encoder(encoder, device=run.device)
+    model = open_language_model(language_model, device=run.device) if language_model is not None else None
+    facts = {"data": files, "left out": left, "licence": run.recipe.licence, "command": run.command}
+    with new_folder(run.output) as fresh:
+        train_coherence(
+            kept, opened, fresh, encoder_id=_id(encoder), language_model=model, language_model_id=_id(language_model),
+            recipe=run.recipe, facts=facts, progress=run.stages.tell,
+        )  # fmt: skip
+        checkpoint = open_checkpoint(fresh)
+        card = coherence_card(checkpoint.header, checkpoint.digest, path=run.output.name)
+        (fresh / "README.md").write_text(card, encoding="utf-8")
+    found = checkpoint.header["facts"]
+    return Made(
+        {"digest": checkpoint.digest, **found},
+        [
+            ("digest", checkpoint.digest),
+            *((f"dialogues of {name}", f"{len(dialogues):,}") for name, dialogues in kept.items() if dialogues),
+            ("associations", f"{found['edges']:,}"),
+            *((f"{part} tells true from false", f"{area:.3f} of 1") for part, area in found["areas"].items()),
+        ],
+    )
+
+
+@training(
+    "judgement",
+    holds=("judgement.safetensors", "a probe of judgement"),
+    nouns={"reading": "responses", "fitting": "layers"},
+)
+def judgement(
+    run: Run,
+    dialogues: DialogueFiles,
+    model: LanguageModel,
+    weigh: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", show_default=False,
+            help="JSON lines with turns, options and answer, of another corpus: decides whether the model's own answer counts.",
+        ),
+    ] = None,
+    exclude: Exclude = None,
+) -> Made:  # fmt: skip
+    """Train a probe of a language model for the metric judgement, on true and false responses of dialogues, without ratings.
+
+    An interrupted run continues when the command is run again.
+    """
+    kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
+    others = read_choices(weigh) if weigh is not None else []
+    from ....reasoning.training.card import judgement_card
+    from ....reasoning.training.judgement import make_contrasts, train_judgement
+    from ....reasoning.training.probes import delete_states, states_of
+
+    recipe = run.recipe
+    causal = run.open_language_model(model, recipe.dtype)
+    contrasts = make_contrasts(kept, most=recipe.histories, each=recipe.false, seed=recipe.seed)
+    if weigh is not None:
+        files.append({"file": Path(weigh).name, "dialogues": len(others), "sha256": sha256_of(weigh)})
+    facts = {
+        "files": files, "left_out": left, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command,
+    }  # fmt: skip
+    states = states_of(run.output)
+    probe = train_judgement(contrasts, causal, states, weigh=others, seed=recipe.seed, facts=facts, progress=run.stages.tell)
+    shown = ("ordered", "interval", "yes_alone", "penalty", "histories", "pairs", "seed")
+    made = run.write_probe(probe, judgement_card, shown, yes=round(probe.yes, 4))
+    delete_states(states)
+    return made
+
+
+@training("reference", holds=None, options="recipe seed strict")
+def reference(
+    run: Run,
+    dialogues: DialogueFiles,
+    metrics: MetricsNeeded,
+    graph: GraphOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", show_default="where scoring finds them", help="Folder for the references."
+        ),
+    ] = None,
+    exclude: Exclude = None,
+    option: OptionOption = None,
+) -> None:
+    """Make reference distributions, for percentiles with your graph, options or dialogues.
+
+    Later scores of the same metric with the same options over the same graph have a percentile.
+    """
+    from ....reasoning.reference import own_folder, write_reference
+    from ....reasoning.training.reference import draw, make_reference, unlearnt
+    from ...terminal.screen import print_json, show, table
+
+    recipe = run.recipe
+    names = metric_names(metrics)
+    options = metric_options(option, names, None)
+    corpora, left, files = read_corpora(dialogues, exclude or (), run.strict)
+    drawn = draw(unlearnt(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
+    rows: list[dict[str, Any]] = []
+    tell_settings(run.quiet)
+    with open_reasoner(names, options, address_of(graph), Engine.AUTO, quiet=run.quiet) as reasoner:
+        for metric in reasoner.metrics:
+            facts: dict[str, Any] = {
+                "files": files, "licence": recipe.licence, "seed": recipe.seed, "held_out": recipe.held_out, "left_out": left,
+                "recipe": asdict(recipe),
+            }  # fmt: skip
+            if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
+                loads = reasoner.graph.manifest().loads
+                facts["graph"] = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
+            together = recipe.batch_size or min(getattr(metric, "together", 256), 256)
+            total = len(drawn.true) + len(drawn.random)
+            with Meter(metric.name, total, unit="responses", noun="responses", quiet=run.quiet) as meter:
+                made = make_reference(metric, drawn, "+".join(corpora), facts, batch_size=together, progress=meter.add)
+            rows.append({
+                "metric": metric.name, "reference": made.label, **made.facts["responses"], "random_median": made.random_median,
+                "above": made.above, "file": str(write_reference(output or own_folder(), metric.name, made)),
+            })  # fmt: skip
+    if run.json:
+        print_json(rows)
+        return
+    columns = (
+        "metric",
+        "reference",
+        ">true",
+        ">random",
+        ">percentile of the median random response",
+        ">true above random",
+        "file",
+    )
+    show(table(columns, [tuple(row.values()) for row in rows]))

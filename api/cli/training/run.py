@@ -1,0 +1,290 @@
+"""What the training commands share: their options, and a runner that opens the recipe, trains, and shows the result.
+
+A training is a function with the decorator :func:`training`. Its arguments are the command's own options, its docstring the
+help; the decorator adds the options that it names, such as ``--output``, and ``--json`` and ``--quiet``.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from ....graph.atomic import check_folder, new_folder
+from ...terminal.progress import Meter, Stages
+from ..options import Dtype, Group, Json, Quiet, Strict
+
+if TYPE_CHECKING:
+    from ....reasoning.models.causal_lm import CausalModel
+    from ....reasoning.models.linear_probe import Probe
+
+DialogueFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DIALOGUES...", show_default=False, help="JSON lines with turns, or treebanks (.conllu); plain or gzip."
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", metavar="FILE", show_default=False,
+        help="Judgements or dialogues of an evaluation; dialogues that share turns with them are left out. Repeatable.",
+    ),
+]  # fmt: skip
+Encoder = Annotated[
+    str | None,
+    typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
+]
+Device = Annotated[
+    str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where models run, as torch names it.")
+]
+LanguageModel = Annotated[
+    str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The language model.")
+]
+Licence = Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the data, for the card.")]
+Model = Annotated[str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="The initial model.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Random seed; one seed, one model.")]
+
+_SHARED: dict[str, tuple[Any, Any]] = {
+    "output": (
+        Annotated[
+            Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Folder for the model and its card.")
+        ],
+        inspect.Parameter.empty,
+    ),
+    "recipe": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--recipe", metavar="FILE.toml|NAME", show_default=False,
+                help="Settings of the training; tacit train recipe prints them. Other options replace theirs.",
+            ),
+        ],
+        None,
+    ),
+    "epochs": (
+        Annotated[
+            int | None, typer.Option("--epochs", metavar="N", show_default="the recipe's", help="Passes over the training data.")
+        ],
+        None,
+    ),
+    "passes": (
+        Annotated[
+            float | None, typer.Option("--epochs", metavar="X", show_default="the recipe's", help="Passes over the triples.")
+        ],
+        None,
+    ),
+    "steps": (
+        Annotated[int | None, typer.Option("--steps", metavar="N", show_default="the recipe's", help="Number of batches.")],
+        None,
+    ),
+    "precision": (
+        Annotated[Dtype | None, typer.Option("--dtype", show_default="the recipe's", help="Precision of the computation.")],
+        None,
+    ),
+    "seed": (
+        Annotated[
+            int | None, typer.Option("--seed", metavar="N", show_default="the recipe's", help="Random seed; one seed, one model.")
+        ],
+        None,
+    ),
+    "device": (
+        Device,
+        None,
+    ),
+    "strict": (Strict, False),
+    "json": (Json, False),
+    "quiet": (Quiet, False),
+}  # fmt: skip
+_REPLACING = {"seed": "seed", "epochs": "epochs", "passes": "epochs", "steps": "steps", "precision": "dtype"}
+"""Shared options that replace keys of the recipe, and these keys."""
+
+train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train the models of metrics.")
+
+
+@train.callback()
+def _several() -> None:
+    """Train the models of metrics."""
+
+
+@dataclass
+class Run:
+    """A run of a training command: its common options, and the progress display.
+
+    Attributes:
+        recipe: the settings, or None for a training without recipes.
+        command: the command line for the card, without local folders.
+        stages: progress of work in several stages.
+    """
+
+    output: Path
+    recipe: Any
+    device: str | None
+    strict: bool
+    json: bool
+    quiet: bool
+    command: str
+    stages: Stages
+
+    @contextmanager
+    def steps(self, total: int | None = None) -> Iterator[Callable[..., None]]:
+        """Show the steps of a training; yields a callback for the step, the number of steps and anything more."""
+        with Meter("training", total, unit="steps", noun="steps", quiet=self.quiet) as meter:
+            yield lambda step, steps, *_: meter.reach(step, steps)
+
+    def write(self, files: Mapping[str, bytes | str]) -> None:
+        """Write files to the output folder, which is replaced atomically."""
+        with new_folder(self.output) as fresh:
+            for name, content in files.items():
+                (fresh / name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def open_language_model(self, model: str, dtype: str) -> CausalModel:
+        """Open a causal language model."""
+        from ....reasoning.models.causal_lm import open_causal
+        from ...terminal.progress import waiting
+
+        with waiting("opening the model", quiet=self.quiet):
+            return open_causal(model, device=self.device, dtype=dtype)
+
+    def write_probe(self, probe: Probe, card: Callable[..., str], shown: Sequence[str], **more: Any) -> Made:
+        """Write a probe with its card; return its facts, of which a terminal shows those that are named."""
+        self.write({probe.kind.file: probe.to_bytes(), "README.md": card(probe, path=self.output.name)})
+        made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer, **more}
+        return Made(made | dict(probe.facts), [*made.items(), *((name, probe.facts[name]) for name in shown)])
+
+
+@dataclass
+class Made:
+    """What a training made.
+
+    Attributes:
+        facts: for JSON. shown: for a terminal, by default the same facts.
+        before: what a terminal shows first: tables, or text.
+        card: path of the card where it is not README.md in the output.
+    """
+
+    facts: Mapping[str, Any]
+    shown: Sequence[tuple[str, Any]] | None = None
+    before: Sequence[Any] = field(default_factory=list)
+    card: Path | None = None
+
+    def show(self, run: Run) -> None:
+        """Print it."""
+        from ...terminal.screen import facts, print_json, show
+
+        card = str(self.card or run.output / "README.md")
+        if run.json:
+            print_json({"output": str(run.output), "card": card, **self.facts})
+            return
+        for one in self.before:
+            if isinstance(one, str):
+                print(one)
+            else:
+                show(one)
+        rows = [(name.replace("_", " "), value) for name, value in self.shown or self.facts.items()]
+        texts = [(name, ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in rows]
+        show(facts([("model", str(run.output)), ("card", card), *texts]))
+
+
+def training(
+    name: str,
+    *,
+    holds: tuple[str, str] | None = ("config.json", "a model"),
+    options: str = "output recipe seed device strict",
+    nouns: Mapping[str, str] | Callable[[str], str] | None = None,
+) -> Callable[[Callable[..., Made | None]], Callable[..., None]]:
+    """Make a function the command ``tacit train NAME``.
+
+    Its first argument is the :class:`Run`; it returns what it made, or None after showing it itself.
+
+    Args:
+        holds: a file of every folder of this kind of model, and the kind with its article; the output folder must be new or such
+            a one. None: the function checks its output.
+        options: the shared options of the command.
+        nouns: what is counted in each stage; ``steps`` where nothing else is said.
+    """
+
+    def decorate(function: Callable[..., Made | None]) -> Callable[..., None]:
+        hints = get_type_hints(function, include_extras=True)
+        own = [
+            one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for one in list(inspect.signature(function).parameters.values())[1:]
+        ]
+        shared = [
+            inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, annotation=_SHARED[one][0], default=_SHARED[one][1])
+            for one in [*options.split(), "json", "quiet"]
+        ]
+        noun = nouns if callable(nouns) else lambda stage: (nouns or {}).get(stage, "steps")
+
+        def command(**given: Any) -> None:
+            recipe = None
+            if "recipe" in given:
+                from ....reasoning.training.recipe import open_recipe
+
+                values = {key: getattr(given[one], "value", given[one]) for one, key in _REPLACING.items() if one in given}
+                recipe = open_recipe(name, given["recipe"], **values)
+            output = given["output"]
+            if holds is not None:
+                check_folder(output, *holds)
+            with Stages(noun, quiet=given["quiet"]) as stages:
+                run = Run(
+                    output, recipe, given.get("device"), given.get("strict", False), given["json"], given["quiet"],
+                    as_typed(name, _words([*own, *shared], given), output), stages,
+                )  # fmt: skip
+                made = function(run, **{one.name: given[one.name] for one in own})
+            if made is not None:
+                made.show(run)
+
+        command.__doc__, command.__name__ = function.__doc__, function.__name__
+        command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}
+        return train.command(name)(command)
+
+    return decorate
+
+
+# The command line for cards, without local folders.
+
+
+def _words(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any]) -> list[str]:
+    """Return the words that give these values, for a command that was called from Python."""
+    words: list[str] = []
+    for one in parameters:
+        value = getattr(given[one.name], "value", given[one.name])
+        if value == one.default or value is None or one.name in ("json", "quiet"):
+            continue
+        (info,) = one.annotation.__metadata__
+        option = [] if isinstance(info, typer.models.ArgumentInfo) else [*(info.param_decls or ()), f"--{one.name}"][:1]
+        for each in value if isinstance(value, list) else [value]:
+            words += [*option, *([] if each is True else [str(each)])]
+    return words
+
+
+def as_typed(name: str, otherwise: Sequence[str], output: Path | None) -> str:
+    """Return the command line ``tacit train NAME …`` with files and folders reduced to their names.
+
+    Args:
+        otherwise: the words after ``name``, when the command was called from Python.
+        output: the folder of the model, which may not exist yet.
+    """
+    words = sys.argv[3:] if sys.argv[1:3] == ["train", name] else list(otherwise)
+    return shlex.join(["tacit", "train", name, *(_named(word, output) for word in words)])
+
+
+def _named(word: str, output: Path | None) -> str:
+    option, mark, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    is_path = os.sep in value and (Path(value).exists() or Path(value) == output)
+    return f"{option}{mark}{Path(value).name}" if is_path else word
+
+
+def name_of(model: str) -> str:
+    """Return a model's id, or the name of its file or folder without the path."""
+    return Path(model).name if Path(model).exists() else model
