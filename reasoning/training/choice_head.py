@@ -152,8 +152,8 @@ def measure(judge: Judge, instances: Sequence[Instance], file: Path, progress: P
                 size += len(line)
         stream.truncate(size)
         for number, one in enumerate(instances, 1):
-            told = json.dumps([signature, one.dialogue, one.target, one.question.value, one.choices])
-            key = digest_of(told.encode())
+            identity = json.dumps([signature, one.dialogue, one.target, one.question.value, one.choices])
+            key = digest_of(identity.encode())
             if key not in known:
                 [values] = judge.measure([one])
                 known[key] = values.tolist()
@@ -232,7 +232,7 @@ def train_heads(
         InputError: as :func:`enough_groups`.
     """
     groups = enough_groups(instances)
-    told = progress or (lambda *_: None)
+    report = progress or (lambda *_: None)
     limits = SHIPPED_LIMITS
     judges = [CONTROL, *parts]
     reported = [tuple(judges[:size]) for size in range(1, len(judges) + 1)]
@@ -242,7 +242,7 @@ def train_heads(
         for group in reported:
             for place, each in zip(split.test, split.scores(instances, parts, group), strict=True):
                 scores[group][place] = each
-        told("fitting", number, FOLDS + 1)
+        report("fitting", number, FOLDS + 1)
     everything = dict(parts) | {CONTROL: Measured(("form",), unseen_form(instances, groups, limits, seed=seed))}
     weights = {}
     for size in range(1, len(judges) + 1):
@@ -250,7 +250,7 @@ def train_heads(
             names, values = side_by_side(everything, group)
             head = fit(names, values, [one.correct for one in instances])
             weights[joined(group)] = {name: round(float(one), 4) for name, one in zip(names, head.weights, strict=True)}
-    told("fitting", FOLDS + 1, FOLDS + 1)
+    report("fitting", FOLDS + 1, FOLDS + 1)
     measured = {" + ".join(group): _figures(instances, groups, each) for group, each in scores.items()}
     form = fit_form(instances, limits)
     made = Heads(

@@ -53,9 +53,9 @@ def read_choices(
     prompt = ChoicePrompt(causal)
     parts = []
     for one in instances:
-        told = [causal.files.digest, causal.dtype, list(layers), one.dialogue, one.target, one.question.value, one.choices]
+        identity = [causal.files.digest, causal.dtype, list(layers), one.dialogue, one.target, one.question.value, one.choices]
         read = partial(prompt.read, [one], layers, margins=True)
-        parts.append(Part(digest_of(json.dumps(told).encode()), 1, read))
+        parts.append(Part(digest_of(json.dumps(identity).encode()), 1, read))
     return read_parts(parts, folder, progress)
 
 
@@ -106,13 +106,13 @@ def train_choice_probe(
             order than by chance.
         ModelError: the model's output is not finite, or its context is too short.
     """
-    told = progress or (lambda *_: None)
+    report = progress or (lambda *_: None)
     pairs = pairs_of(instances)
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
-    states = read_choices(instances, causal, layers, folder, told)
+    states = read_choices(instances, causal, layers, folder, report)
     rounds = [(one.train, one.test) for one in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
-    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, told)
+    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
     ordered = share_in_order(chosen.above, pairs.weights)
     # Held-out differences are smaller than fitted ones, so the scale comes from the former.
     slope = float(logistic(chosen.above[:, None], pairs.weights, 0.0)[0])

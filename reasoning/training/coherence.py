@@ -188,20 +188,20 @@ def measure(
     parts: Mapping[str, Part],
     weight: float,
     progress: Callable[[int], object] | None = None,
-    said: Mapping[str, Column] | None = None,
+    known: Mapping[str, Column] | None = None,
 ) -> Measured:
-    """Score contrasts by every part, except parts with known scores in ``said``, which training does not change.
+    """Score contrasts by every part, except parts with scores in ``known``, which training does not change.
 
     ``progress`` is called with the number of responses of each chunk.
     """
-    said = said or {}
+    known = known or {}
     columns = []
-    asked = {name: part for name, part in parts.items() if name not in said}
-    chunk = items_at_a_time(asked.values(), _WEIGHED_AT_ONCE)
+    fresh = {name: part for name, part in parts.items() if name not in known}
+    chunk = items_at_a_time(fresh.values(), _WEIGHED_AT_ONCE)
     for start in range(0, len(found.items), chunk):
         some = found.items[start : start + chunk]
-        answers = {name: [one.value for one in part.measure(some, False)] for name, part in asked.items()}
-        answers |= {name: column[start : start + chunk].tolist() for name, column in said.items()}
+        answers = {name: [one.value for one in part.measure(some, False)] for name, part in fresh.items()}
+        answers |= {name: column[start : start + chunk].tolist() for name, column in known.items()}
         columns.append(np.array([answers[name] for name in parts]).T)
         if progress is not None:
             progress(len(some))
@@ -299,17 +299,17 @@ def train_coherence(
     parts, sums = trainer.parts(list(splits), folder, "")
     most = max(2, recipe.weighting_dialogues // len(splits)) if expectation else None
     held = {name: _spread(split.held, most) for name, split in splits.items()}
-    asked = {name: contrasts(dialogues, recipe.copy_share, random) for name, dialogues in held.items()}
+    held_contrasts = {name: contrasts(dialogues, recipe.copy_share, random) for name, dialogues in held.items()}
 
-    told = _counted(progress, "weighing the parts", sum(len(found.items) for found in asked.values()))
-    near = [measure(found, parts, 1 / len(asked), told) for found in asked.values()]
+    count = _counted(progress, "weighing the parts", sum(len(found.items) for found in held_contrasts.values()))
+    near = [measure(found, parts, 1 / len(held_contrasts), count) for found in held_contrasts.values()]
     far: list[Measured] = []
-    for name, found in asked.items() if recipe.cross_corpus_weights and len(asked) > 1 else ():
+    for name, found in held_contrasts.items() if recipe.cross_corpus_weights and len(held_contrasts) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
-            said = {part: near[len(far)].of(part) for part in expectation}
-            told = _counted(progress, f"weighing the parts without {name}", len(found.items))
-            far.append(measure(found, others, 1 / len(asked), told, said))
+            known = {part: near[len(far)].of(part) for part in expectation}
+            count = _counted(progress, f"weighing the parts without {name}", len(found.items))
+            far.append(measure(found, others, 1 / len(held_contrasts), count, known))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(held[name])} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS)
     header = {
@@ -318,7 +318,7 @@ def train_coherence(
         "weights": weigh([*near, *far], recipe.similarity_factor),
         "facts": {
             **(facts or {}), "seed": recipe.seed, "settings": asdict(recipe), "corpora": counts, "terms": len(graph),
-            "edges": graph.edges, "contrasts": sum(len(found.items) for found in asked.values()), "areas": areas(near),
+            "edges": graph.edges, "contrasts": sum(len(found.items) for found in held_contrasts.values()), "areas": areas(near),
             "areas of parts trained without the corpus": areas(far) if far else None,
         },
     }  # fmt: skip
@@ -405,10 +405,10 @@ def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _si
     """
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
-    told = _counted(progress, "encoding", len(texts))
+    count = _counted(progress, "encoding", len(texts))
     for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
         places = order[start : start + _CHUNK]
-        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=told)
+        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=count)
     return vectors
 
 
@@ -416,12 +416,12 @@ def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]
     """Return a callback for increments, which calls ``progress`` with their sum."""
     done = 0
 
-    def told(number: int) -> None:
+    def count(number: int) -> None:
         nonlocal done
         done += number
         progress(step, done, total)
 
-    return told
+    return count
 
 
 def _spread(dialogues: Sequence[Dialogue], most: int | None) -> Sequence[Dialogue]:

@@ -143,8 +143,8 @@ _BLOCK = 500
 def random_negatives(pairs: Pairs, seed: int) -> Rows:
     """Return a random turn of another dialogue for each pair, as rows of :attr:`Pairs.texts`, shape (pairs,)."""
     rng = np.random.default_rng([seed, 2])
-    said = [plain(text) for text in pairs.texts]
-    return np.array([_another(pairs, said, place, rng) for place in range(len(pairs.response))], np.int64)
+    texts = [plain(text) for text in pairs.texts]
+    return np.array([_another(pairs, texts, place, rng) for place in range(len(pairs.response))], np.int64)
 
 
 def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None) -> Rows:
@@ -157,22 +157,22 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
     """
     bm25s = need("bm25s", "neural")
     rng = np.random.default_rng([seed, 3])
-    said = [plain(text) for text in pairs.texts]
-    shards = np.array_split(rng.permutation(len(said)), max(round(len(said) / SHARD), 1))
-    asked = np.array_split(rng.permutation(len(pairs.response)), len(shards))
+    texts = [plain(text) for text in pairs.texts]
+    shards = np.array_split(rng.permutation(len(texts)), max(round(len(texts) / SHARD), 1))
+    parts = np.array_split(rng.permutation(len(pairs.response)), len(shards))
     found = np.zeros(len(pairs.response), np.int64)
-    for shard, places in zip(shards, asked, strict=True):
+    for shard, places in zip(shards, parts, strict=True):
         index = bm25s.BM25(backend="numba")
-        index.index([said[row].split() or ["?"] for row in shard], show_progress=False)
+        index.index([texts[row].split() or ["?"] for row in shard], show_progress=False)
         k = min(FOUND + 5, len(shard))
         for start in range(0, len(places), _BLOCK):
             block = places[start : start + _BLOCK]
-            queries = [said[pairs.response[place]].split() or ["?"] for place in block]
+            queries = [texts[pairs.response[place]].split() or ["?"] for place in block]
             rows, scores = index.retrieve(queries, k=k, show_progress=False)
             for place, hits, values in zip(block.tolist(), rows, scores, strict=True):
                 good = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
-                good = [row for row in good if _allowed(pairs, said, place, row)][:FOUND]
-                found[place] = good[len(good) // 2] if good else _another(pairs, said, place, rng)
+                good = [row for row in good if _allowed(pairs, texts, place, row)][:FOUND]
+                found[place] = good[len(good) // 2] if good else _another(pairs, texts, place, rng)
             if progress is not None:
                 progress(len(block))
     return found
@@ -185,11 +185,11 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
         embeddings: of :attr:`Pairs.texts`, unit length, shape (texts, d).
     """
     rng = np.random.default_rng([seed, 4])
-    said = [plain(text) for text in pairs.texts]
+    texts = [plain(text) for text in pairs.texts]
     found = np.zeros(len(pairs.response), np.int64)
     for start in range(0, len(pairs.response), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(pairs.response)))
-        pool = rng.choice(len(said), min(POOL, len(said)), replace=False)
+        pool = rng.choice(len(texts), min(POOL, len(texts)), replace=False)
         likeness = np.round(embeddings[pairs.response[block]] @ embeddings[pool].T, 5)
         order = np.argsort(-likeness, axis=1, kind="stable")
         for place, ranks in zip(block.tolist(), order, strict=True):
@@ -197,26 +197,26 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
             for rank in ranks:
                 if len(good) == NEAREST:
                     break
-                if _allowed(pairs, said, place, int(pool[rank])):
+                if _allowed(pairs, texts, place, int(pool[rank])):
                     good.append(int(pool[rank]))
-            found[place] = good[rng.integers(len(good))] if good else _another(pairs, said, place, rng)
+            found[place] = good[rng.integers(len(good))] if good else _another(pairs, texts, place, rng)
         if progress is not None:
             progress(len(block))
     return found
 
 
-def _allowed(pairs: Pairs, said: list[str], place: int, row: int) -> bool:
+def _allowed(pairs: Pairs, texts: list[str], place: int, row: int) -> bool:
     """Whether a turn can be a false response: a response of another dialogue, with other words."""
     true = int(pairs.response[place])
-    return row in pairs.responses and int(pairs.dialogue[place]) not in pairs.dialogues_of[row] and said[row] != said[true]
+    return row in pairs.responses and int(pairs.dialogue[place]) not in pairs.dialogues_of[row] and texts[row] != texts[true]
 
 
-def _another(pairs: Pairs, said: list[str], place: int, rng: np.random.Generator) -> int:
+def _another(pairs: Pairs, texts: list[str], place: int, rng: np.random.Generator) -> int:
     """A random turn that can be a false response; any turn when a hundred draws find none."""
     row = 0
     for _ in range(100):
-        row = int(rng.integers(len(said)))
-        if _allowed(pairs, said, place, row):
+        row = int(rng.integers(len(texts)))
+        if _allowed(pairs, texts, place, row):
             break
     return row
 
@@ -297,9 +297,9 @@ def make_pairs(
     places: dict[str, int] = {}
     context, response, dialogue, dev = [], [], [], []
     members: list[set[int]] = []
-    for number, said in enumerate(dialogues):
-        held_out = _share_of("\n".join(map(plain, said))) < dev_share
-        rows = [places.setdefault(turn, len(places)) for turn in said]
+    for number, spoken in enumerate(dialogues):
+        held_out = _share_of("\n".join(map(plain, spoken))) < dev_share
+        rows = [places.setdefault(turn, len(places)) for turn in spoken]
         members.extend(set() for _ in range(len(places) - len(members)))
         for row in rows:
             members[row].add(number)

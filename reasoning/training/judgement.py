@@ -241,11 +241,11 @@ def train_judgement(
             order than by chance.
         ModelError: the model's output is not finite, or its context is too short.
     """
-    told = progress or (lambda *_: None)
+    report = progress or (lambda *_: None)
     texts, pairs, kinds = _paired(contrasts)
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
-    states = read_states(texts, JudgementPrompt(causal), layers, folder, told)
+    states = read_states(texts, JudgementPrompt(causal), layers, folder, report)
     folds = [(one.train, one.test) for one in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
     several = len(set(kinds.tolist())) > 1
     rounds = [
@@ -253,14 +253,14 @@ def train_judgement(
         for train, test in folds
         for kind in dict.fromkeys(kinds.tolist())
     ]
-    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, told)
+    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
     margins = states.margins[pairs.right] - states.margins[pairs.wrong]
     spread = scale(states.hidden[:, chosen.column])
     weights = fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
     along = states.hidden[:, chosen.column].astype(np.float64) @ weights
     if weigh:
         elsewhere, others, _ = _paired(weigh)
-        read = read_states(elsewhere, JudgementPrompt(causal), layers, folder, told).margins
+        read = read_states(elsewhere, JudgementPrompt(causal), layers, folder, report).margins
         yes_share, yes_error = share_with_error(read[others.right] - read[others.wrong], others, seed)
     else:
         yes_share, yes_error = share_with_error(margins, pairs, seed)

@@ -51,7 +51,7 @@ class _Tried(NamedTuple):
 
     layer: int
     penalty: float
-    said: Floats
+    predictions: Floats
     auc: float
 
 
@@ -86,27 +86,27 @@ def train_probe(
         InputError: there are too few heads, no relation has tuples with both labels, or the model's layers cannot be identified.
         ModelError: the model's output is not finite, or its context is too short.
     """
-    told = progress or (lambda *_: None)
+    report = progress or (lambda *_: None)
     kept = _agreed(judged)
     data = _numbered(kept)
     rounds = [(one.train, one.test) for one in k_folds(data.heads, FOLDS, seed)]
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
-    states = _states(kept, causal, layers, told)
+    states = _states(kept, causal, layers, report)
     tried: list[_Tried] = []
     for number, layer in enumerate(layers):
-        for penalty, said in zip(PENALTIES, _unseen(states[:, number], data, rounds), strict=True):
-            tried.append(_Tried(layer, penalty, said, agreement(data.labels, data.relations, said)))
-        told("fitting", number + 1, len(layers))
+        for penalty, predictions in zip(PENALTIES, _unseen(states[:, number], data, rounds), strict=True):
+            tried.append(_Tried(layer, penalty, predictions, agreement(data.labels, data.relations, predictions)))
+        report("fitting", number + 1, len(layers))
     best = max(tried, key=lambda one: one.auc)
-    enough = best.auc - float(np.nanstd(_resampled(data, best.said, seed)))
-    layer, penalty, said, auc = max(
+    enough = best.auc - float(np.nanstd(_resampled(data, best.predictions, seed)))
+    layer, penalty, predictions, auc = max(
         (one for one in tried if one.layer == best.layer and one.auc >= enough), key=lambda one: one.penalty
     )
-    interval = np.nanpercentile(_resampled(data, said, seed), [2.5, 97.5]).round(3).tolist()
+    interval = np.nanpercentile(_resampled(data, predictions, seed), [2.5, 97.5]).round(3).tolist()
     data_digest = digest_of([tuple(map(str, one)) for one in kept])
     (line,) = _lines(states[:, layers.index(layer)].astype(np.float64), data, (penalty,))
-    slope, bias = _scaling(said, data.labels)
+    slope, bias = _scaling(predictions, data.labels)
     return Probe(
         PROBE, layer, (slope * line.weights).astype(np.float32), causal.files.signature,
         bias=bias - slope * float(line.off @ line.weights),
@@ -118,13 +118,13 @@ def train_probe(
     ).written()  # fmt: skip
 
 
-def agreement(labels: NDArray[Any], relations: NDArray[Any], said: Floats) -> float:
+def agreement(labels: NDArray[Any], relations: NDArray[Any], predictions: Floats) -> float:
     """Return the AUC averaged over relations, weighted by tuples; relations with one label are left out.
 
     An AUC over all relations together would also measure how well relations are separated (see docs/accent.md).
 
     Args:
-        labels: 1 and 0; relations: names or numbers; said: predictions, higher for label 1; all of shape (n,).
+        labels: 1 and 0; relations: names or numbers; predictions: predictions, higher for label 1; all of shape (n,).
     """
     areas, weights = [], []
     for relation in np.unique(relations):
@@ -132,7 +132,7 @@ def agreement(labels: NDArray[Any], relations: NDArray[Any], said: Floats) -> fl
         true = int(labels[mine].sum())
         false = int(mine.sum()) - true
         if true and false:
-            above = rankdata(said[mine])[labels[mine] == 1].sum() - true * (true + 1) / 2
+            above = rankdata(predictions[mine])[labels[mine] == 1].sum() - true * (true + 1) / 2
             areas.append(above / (true * false))
             weights.append(true + false)
     return float(np.average(areas, weights=weights)) if areas else float("nan")
@@ -165,13 +165,13 @@ def _numbered(kept: Sequence[Labelled]) -> _Data:
     return data
 
 
-def _states(kept: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], told: Progress) -> NDArray[np.float32]:
+def _states(kept: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], report: Progress) -> NDArray[np.float32]:
     """The hidden states of each tuple at each layer, shape (tuples, layers, width)."""
     prompt = PlausibilityPrompt(causal)
     parts = []
     for start in range(0, len(kept), _TOGETHER):
         parts.append(prompt.states([verbalise(*one[:3]) for one in kept[start : start + _TOGETHER]], layers))
-        told("reading", min(start + _TOGETHER, len(kept)), len(kept))
+        report("reading", min(start + _TOGETHER, len(kept)), len(kept))
     return np.concatenate(parts)
 
 
@@ -181,8 +181,8 @@ def _unseen(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any
     for train, test in rounds:
         part = _Data(*(array[train] for array in data))
         seen, unseen = states[train].astype(np.float64), states[test].astype(np.float64)
-        for said, line in zip(found, _lines(seen, part, PENALTIES), strict=True):
-            said[test] = line.along(unseen)
+        for predictions, line in zip(found, _lines(seen, part, PENALTIES), strict=True):
+            predictions[test] = line.along(unseen)
     return found
 
 
@@ -201,22 +201,22 @@ def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[
         yield _Line(mean, (vectors @ (along / (np.maximum(values, 0) + penalty * len(states)))) / spread)
 
 
-def _scaling(said: Floats, labels: Floats) -> tuple[float, float]:
+def _scaling(predictions: Floats, labels: Floats) -> tuple[float, float]:
     """Slope and offset that turn predictions into log-odds, fitted to Platt's smoothed targets."""
-    spread = float(said.std()) or 1.0
+    spread = float(predictions.std()) or 1.0
     true = labels.sum()
     wanted = np.where(labels == 1, (true + 1) / (true + 2), 1 / (len(labels) - true + 2))
-    twice = np.tile(said / spread, 2)[:, None]
-    fitted = LogisticRegression(C=1e6).fit(twice, np.repeat([1, 0], len(said)), np.concatenate([wanted, 1 - wanted]))
+    twice = np.tile(predictions / spread, 2)[:, None]
+    fitted = LogisticRegression(C=1e6).fit(twice, np.repeat([1, 0], len(predictions)), np.concatenate([wanted, 1 - wanted]))
     return float(fitted.coef_[0, 0]) / spread, float(fitted.intercept_[0])
 
 
-def _resampled(data: _Data, said: Floats, seed: int) -> list[float]:
+def _resampled(data: _Data, predictions: Floats, seed: int) -> list[float]:
     """Agreements on bootstrap samples of tuples within relations."""
     random = np.random.default_rng(seed)
     groups = [np.flatnonzero(data.relations == relation) for relation in np.unique(data.relations)]
     found = []
     for _ in range(_RESAMPLES):
         drawn = np.concatenate([random.choice(group, len(group)) for group in groups])
-        found.append(agreement(data.labels[drawn], data.relations[drawn], said[drawn]))
+        found.append(agreement(data.labels[drawn], data.relations[drawn], predictions[drawn]))
     return found

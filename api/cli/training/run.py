@@ -20,7 +20,7 @@ import typer
 
 from ....graph.atomic import check_folder, new_folder
 from ...terminal.progress import Meter, Stages
-from ..options import Dtype, Group, Json, Quiet, Strict
+from ..options import Dtype, Json, Quiet, Strict
 
 if TYPE_CHECKING:
     from ....reasoning.models.causal_lm import CausalModel
@@ -106,13 +106,6 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 _REPLACING = {"seed": "seed", "epochs": "epochs", "passes": "epochs", "steps": "steps", "precision": "dtype"}
 """Shared options that replace keys of the recipe, and these keys."""
-
-train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train the models of metrics.")
-
-
-@train.callback()
-def _several() -> None:
-    """Train the models of metrics."""
 
 
 @dataclass
@@ -246,7 +239,7 @@ def training(
         command.__doc__, command.__name__ = function.__doc__, function.__name__
         command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         command.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}
-        return train.command(name)(command)
+        return command
 
     return decorate
 
@@ -262,10 +255,15 @@ def _words(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any]) ->
         if value == one.default or value is None or one.name in ("json", "quiet"):
             continue
         (info,) = one.annotation.__metadata__
-        option = [] if isinstance(info, typer.models.ArgumentInfo) else [*(info.param_decls or ()), f"--{one.name}"][:1]
+        option = [] if isinstance(info, typer.models.ArgumentInfo) else [_option(info, one.name)]
         for each in value if isinstance(value, list) else [value]:
             words += [*option, *([] if each is True else [str(each)])]
     return words
+
+
+def _option(info: Any, name: str) -> str:
+    """Return the option of a parameter, whose declaration is in typer's default where it is in an annotation."""
+    return next((each for each in (info.default, *(info.param_decls or ())) if isinstance(each, str)), f"--{name}")
 
 
 def as_typed(name: str, otherwise: Sequence[str], output: Path | None) -> str:

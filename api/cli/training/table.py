@@ -6,10 +6,25 @@ from typing import Annotated
 
 import typer
 
+from ..options import Group
 from . import choices, metrics, models
-from .run import train
 
-__all__ = ["choices", "metrics", "models", "train"]
+train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train the models of metrics.")
+
+
+@train.callback()
+def _several() -> None:
+    """Train the models of metrics."""
+
+
+for _name, _command in {
+    "pipeline": models.pipeline, "commonsense": metrics.commonsense, "grade": metrics.grade, "accent": models.accent,
+    "coherence": metrics.coherence, "cicero": choices.cicero, "language-model": models.language_model,
+    "responder": models.responder, "judgement": metrics.judgement, "retriever": models.retriever, "comet": models.comet,
+    "kg-bert": models.kg_bert, "choice-head": choices.choice_head, "choice-probe": choices.choice_probe,
+    "llm-probe": models.llm_probe, "cross-encoder": models.cross_encoder, "reference": metrics.reference,
+}.items():  # fmt: skip
+    train.command(_name)(_command)
 
 
 @train.command()

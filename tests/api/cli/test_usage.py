@@ -317,7 +317,7 @@ def test_trainings_with_a_recipe_have_at_most_ten_options(tacit: Tacit) -> None:
 def test_recipes_are_listed_and_printed(tacit: Tacit) -> None:
     listed = tacit("train", "recipe").out
     assert "coherence" in listed
-    assert "same, other" in listed
+    assert "frozen, tuned, paper" in listed
     assert "similarity_factor = 2.0" in tacit("train", "recipe", "coherence").out
 
 
