@@ -64,7 +64,7 @@ def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, t
     assert model.digest in card
     assert "| licence of the data | mine |" in card
     assert str(tmp_path) not in card + json.dumps(dict(model.facts))
-    assert "tacit train commonsense rated.jsonl --output model --recipe FILE" in card
+    assert f"tacit train commonsense rated.jsonl --output model --graph {Path(sample_graph).name} --recipe FILE" in card
     assert "folds = 2" in card
     assert 'licence = "mine"' in card
     scored = tacit(
