@@ -292,7 +292,7 @@ def _index(store: KnowledgeGraph, name: str, digest: str) -> Check:
 
 def _kernels() -> Check:
     """Check whether the searches of indexes have been compiled for this Python."""
-    from ..graph.index.kernels import kept_on_disk
+    from ..graph.index.compiled_searches import kept_on_disk
 
     if kept_on_disk():
         return Check("graph", "searches", "ok", "compiled; the machine code is kept on disk", facts={"compiled": True})

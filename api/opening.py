@@ -176,7 +176,7 @@ def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[
     Raises:
         UnknownName: one of them is not a concept of the graph; the message suggests a similar one.
     """
-    from ..graph.answers import refuse_unknown
+    from ..graph.arguments import refuse_unknown
     from ..graph.open import index_of
 
     uris = graph.resolve(texts, language)

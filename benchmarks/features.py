@@ -27,9 +27,9 @@ import networkx as nx
 import spacy
 from support.engines import links
 from tacit.graph import KnowledgeGraph, open_graph, open_index
-from tacit.graph.answers import count_triples_many
 from tacit.graph.index import IndexGraph
 from tacit.graph.item import Item
+from tacit.graph.path_search import count_triples_many
 from tacit.reasoning.metrics.commonsense.features import TripleFeatures
 from tacit.reasoning.text.language import SHIPPED, load_pipeline
 from threadpoolctl import threadpool_limits

@@ -198,11 +198,7 @@ def _aside(target: Path) -> Path:
 
 @contextmanager
 def _writing(target: Path) -> Iterator[None]:
-    """Hold the lock of the writers of a folder.
-
-    Raises:
-        InputError: another process holds it.
-    """
+    """Hold the lock of the writers of a folder."""
     path = target.with_name(f".{target.name}.lock")
     try:
         descriptor = lock(path, mode=0o666)

@@ -10,24 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cypher import Dialect, Query, query
-from . import answers
+from . import arguments
 from .errors import InputError
 from .links import ConceptTail, Link, LinkManifest, link_manifest_of, no_links, ranked_tails
 from .loading import from_row
 from .model import Assertion, GraphCounts, Manifest, Neighbour, Path, TripleCounts
 from .names import Label, check_relation, event_uri, label_of, normalise_event
-from .path_search import best_paths
-from .protocol import (
-    MAX_HOPS,
-    Count,
-    CountsInBulk,
-    LimitsQueries,
-    LinksEvents,
-    Sets,
-    StreamsRecords,
-    TailsInBulk,
-    WritableGraph,
-)
+from .path_search import best_paths, distinct_chains
+from .protocol import MAX_HOPS, Count, CountsInBulk, LimitsQueries, LinksEvents, Sets, StreamsRecords, TailsInBulk, WritableGraph
 
 SCAN_ROWS = 100_000
 """Rows of a batch when all assertions are streamed."""
@@ -98,10 +88,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         return GraphCounts(int(concepts), int(events), sum(ordered.values()), ordered)
 
     def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
-        return answers.resolve(texts, language, self._known)
+        return arguments.resolve(texts, language, self._known)
 
     def _uris(self, texts: Sequence[str], language: str) -> list[str]:
-        return answers.concept_uris(texts, language, self._known, lambda unknown: answers.refuse_unknown(unknown, self.url))
+        return arguments.concept_uris(texts, language, self._known, lambda unknown: arguments.refuse_unknown(unknown, self.url))
 
     def _known(self, uris: Collection[str]) -> set[str]:
         return {str(uri) for (uri,) in self._ask("known", uris=sorted(set(uris)))} if uris else set()
@@ -115,9 +105,9 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         *,
         language: str = "en",
     ) -> list[Neighbour]:
-        answers.check_hops(hop)
-        answers.check_limit(limit)
-        names = answers.check_relations(relations)
+        arguments.check_hops(hop)
+        arguments.check_limit(limit)
+        names = arguments.check_relations(relations)
         (concept,) = self._uris([concept], language)
         if names == []:
             return []
@@ -139,7 +129,7 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def hop_distances(
         self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
     ) -> NDArray[np.int8]:
-        answers.check_hops(max_hops, least=0)
+        arguments.check_hops(max_hops, least=0)
         sources, targets = self._uris(sources, language), self._uris(targets, language)
         known = self._known({*sources, *targets})
         ones, others = sorted(known.intersection(sources)), sorted(known.intersection(targets))
@@ -151,7 +141,7 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         return np.array(table, dtype=np.int8).reshape(len(sources), len(targets))
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        answers.check_limit(limit)
+        arguments.check_limit(limit)
         uri = head if head.startswith("/e/") else event_uri(head)
         named = query("tails_of", self.dialect).naming(LABEL="Event")
         rows = map(
@@ -164,14 +154,14 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         return [assertion_of(row) for row in self._rows(tails, {"heads": heads, "relations": relations})]
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
-        answers.check_limit(limit)
+        arguments.check_limit(limit)
         wanted = normalise_event(text).lower()
         rows = self._ask("heads", text=wanted)
         ranked = sorted((held.lower() != wanted, len(held), uri) for uri, held in rows)
         return [uri for _, _, uri in ranked[:limit]]
 
     def tails_many(self, heads: Sequence[str], relations: Collection[str]) -> list[Assertion]:
-        names = answers.check_relations(relations)
+        names = arguments.check_relations(relations)
         found: list[Assertion] = []
         for label in ("Event", "Concept") if names else ():
             uris = sorted({uri for uri in heads if label_of(uri) == label})
@@ -179,14 +169,14 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         return sorted(found, key=lambda row: row.order)
 
     def heads_many(self, tails: Sequence[str], relations: Collection[str]) -> list[Assertion]:
-        names, uris = answers.check_relations(relations), sorted(set(tails))
+        names, uris = arguments.check_relations(relations), sorted(set(tails))
         rows = self._ask("events_leading_to", tails=uris, relations=names) if names and uris else []
         return sorted(map(assertion_of, rows), key=lambda row: row.order)
 
     def nodes_by(
         self, label: Label, relations: Collection[str] | None, end: Literal["head", "tail"] = "head"
     ) -> set[tuple[str, str, str]]:
-        names = answers.check_relations(relations)
+        names = arguments.check_relations(relations)
         if names == []:
             return set()
         ends = query(f"{end}s_by", self.dialect).naming(LABEL=label)
@@ -211,7 +201,7 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def concept_tails(
         self, concept: str, relation: str | None = None, limit: int | None = None, *, language: str = "en"
     ) -> list[ConceptTail]:
-        answers.check_limit(limit)
+        arguments.check_limit(limit)
         wanted = "" if relation is None else check_relation(relation)
         if not self.link_manifest().links:
             raise no_links(self.url)
@@ -224,15 +214,15 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def linked_paths(
         self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en"
     ) -> list[Path]:
-        answers.check_hops(max_hops, least=0)
-        answers.check_limit(limit)
+        arguments.check_hops(max_hops, least=0)
+        arguments.check_limit(limit)
         if not self.link_manifest().links:
             raise no_links(self.url)
 
         def known(uris: Collection[str]) -> set[str]:
             return {str(uri) for (uri,) in self._ask("linked/known", uris=sorted(uris))} if uris else set()
 
-        source, target = answers.linked_uris([source, target], language, known, self.url)
+        source, target = arguments.linked_uris([source, target], language, known, self.url)
         if len(known({source, target})) < len({source, target}) or not limit:
             return []
         if source == target:
@@ -248,7 +238,7 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
-        answers.check_hops(hops, most=2)
+        arguments.check_hops(hops, most=2)
         ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
         if not ones or not others:
             return []
@@ -280,22 +270,22 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         return TripleCounts(pairs, triples)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        answers.check_hops(hops, most=2)
+        arguments.check_hops(hops, most=2)
         wanted = [(sorted(set(self._uris(ones, "en"))), sorted(set(self._uris(others, "en")))) for ones, others in sets]
         counts = np.zeros((len(sets), 2), dtype=np.int64)
-        asked = {number: ends for number, ends in enumerate(wanted) if all(ends)}
-        for number, pairs, triples in self._counts(asked, hops) if asked else ():
+        nonempty = {number: ends for number, ends in enumerate(wanted) if all(ends)}
+        for number, pairs, triples in self._counts(nonempty, hops) if nonempty else ():
             counts[number] = pairs, triples
         return counts
 
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        yield from answers.distinct_chains(self.triples_between(sources, targets, hops), count)
+        yield from distinct_chains(self.triples_between(sources, targets, hops), count)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        answers.check_hops(max_hops, least=0)
-        answers.check_limit(limit)
+        arguments.check_hops(max_hops, least=0)
+        arguments.check_limit(limit)
         source, target = self._uris([source, target], language)
         if len(self._known({source, target})) < len({source, target}) or not limit:
             return []

@@ -30,10 +30,10 @@ def path_html(path: Path) -> str:
 def result_html(result: QueryResult) -> str:
     """Return the rows of a query as a table, at most 20 of them, with the number of rows."""
     number = len(result.rows)
-    told = f"{number:,} row{'' if number == 1 else 's'}" + (", and more beyond the limit" if result.truncated else "")
+    summary = f"{number:,} row{'' if number == 1 else 's'}" + (", and more beyond the limit" if result.truncated else "")
     if number > _ROWS:
-        told += f"; the first {_ROWS} are shown"
-    return _table(result.columns, result.rows[:_ROWS]) + f"<p><small>{told}</small></p>"
+        summary += f"; the first {_ROWS} are shown"
+    return _table(result.columns, result.rows[:_ROWS]) + f"<p><small>{summary}</small></p>"
 
 
 def graph_html(graph: KnowledgeGraph) -> str:

@@ -28,10 +28,7 @@ LINKS: dict[LinkRelation, str] = {"Mentions": "mentions.csv", "SameEvent": "same
 NODES: dict[Label, str] = {"Concept": "concepts.csv", "Event": "events.csv"}
 ASSERTIONS: dict[Label, str] = {"Concept": "concept-assertions.csv", "Event": "event-assertions.csv"}
 
-_NODE_HEADERS: dict[Label, str] = {
-    "Concept": "uri:ID(Concept),text,language,:LABEL",
-    "Event": "uri:ID(Event),text,:LABEL",
-}
+_NODE_HEADERS: dict[Label, str] = {"Concept": "uri:ID(Concept),text,language,:LABEL", "Event": "uri:ID(Event),text,:LABEL"}
 _MANIFEST_HEADER = "key:ID(Manifest),loads,assertions:long,checksum,:LABEL"
 _ASSERTION_HEADER = (
     ":START_ID({label}),:TYPE,:END_ID({label}),relation,weight:double,source,dataset,license,contributors,"

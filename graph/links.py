@@ -153,11 +153,7 @@ class ConceptTail(NamedTuple):
 
 
 def checked_link(link: Link) -> Link:
-    """Return ``link``.
-
-    Raises:
-        InputError: it does not go from an event to a node of its relation's kind, or its role or position is invalid.
-    """
+    """Return ``link`` if its ends, role and position are those of its relation, else raise :class:`InputError`."""
     head, relation, tail, role, position = link
     if label_of(head) != "Event" or _TARGETS.get(relation) != label_of(tail) or not tail:
         raise InputError(f"{head!r} and {tail!r} cannot be linked by {relation}; Mentions goes from an event to a concept")
@@ -192,11 +188,7 @@ def link_properties(manifest: LinkManifest) -> dict[str, Any]:
 
 
 def link_manifest_of(rows: Sequence[Sequence[Any]]) -> LinkManifest:
-    """Return the manifest in the rows ``(loads, assertions, checksum)`` of its query; an empty one for no row.
-
-    Raises:
-        GraphError: it cannot be parsed.
-    """
+    """Return the manifest in the rows ``(loads, assertions, checksum)`` of its query; an empty one for no row."""
     if not rows:
         return LinkManifest()
     try:
@@ -210,12 +202,8 @@ def link_manifest_of(rows: Sequence[Sequence[Any]]) -> LinkManifest:
 def ranked_tails(rows: Sequence[Sequence[Any]], mentions: dict[str, int]) -> list[ConceptTail]:
     """Return the tails in the rows of the query ``tails_of_mentioning``, best first.
 
-    A tail that more events have comes first; then one of an event that mentions fewer concepts, so that the concept matters
-    more in it; then weight, event, relation and tail.
-
-    Args:
-        rows: event, role, relation, tail, weight, source, dataset.
-        mentions: number of concepts that each event mentions.
+    A tail that more events have comes first; then one of an event that mentions fewer concepts (``mentions``), so that the
+    concept matters more in it; then weight, event, relation and tail.
     """
     groups: dict[tuple[str, str], list[Sequence[Any]]] = {}
     for row in rows:

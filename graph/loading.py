@@ -91,16 +91,9 @@ class Known:
 def new_assertions(
     rows: Iterable[Assertion], known: Known, size: int, progress: Callable[[int], None] | None = None
 ) -> Iterator[Numbered]:
-    """Yield the rows that are not in ``known``, from ``size`` rows at a time.
+    """Yield the rows that are not in ``known``, from ``size`` rows at a time, and add their identities to it.
 
-    Args:
-        rows: any stream of assertions.
-        known: identities of the assertions in the graph; those of new rows are added.
-        size: rows per batch.
-        progress: called with the number of rows read since its last call.
-
-    Raises:
-        InputError: a row is not a valid assertion.
+    ``progress`` is called with the number of rows read since its last call. An invalid row raises :class:`InputError`.
     """
     stream, relations = iter(rows), set[str]()
     while batch := [row if _plain(row, relations) else checked(row) for row in islice(stream, size)]:
@@ -166,11 +159,7 @@ def properties(manifest: Manifest) -> dict[str, Any]:
 
 
 def from_row(row: Sequence[Any]) -> Manifest:
-    """Return the manifest with these ``(loads, assertions, checksum)``, as written by :func:`properties`.
-
-    Raises:
-        GraphError: they cannot be parsed.
-    """
+    """Return the manifest with these ``(loads, assertions, checksum)``, as written by :func:`properties`."""
     try:
         loads, assertions, checksum = row
         return Manifest(tuple(map(LoadEntry.from_row, json.loads(loads))), int(assertions), int(checksum, 16))

@@ -18,11 +18,12 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from .answers import check_hops, count_triples_many, counted_chains, linked_uris
+from .arguments import check_hops, linked_uris
 from .cypher_store import refuse_closed
 from .errors import GraphError, InputError, MissingExtra
 from .links import Link, LinkCounts, LinkEntry
 from .model import Assertion, LoadCounts, LoadEntry, Path
+from .path_search import count_triples_many, counted_chains
 from .protocol import MAX_HOPS, ConceptIndex, Count, CountsInBulk, KnowledgeGraph, LimitsQueries, LinksEvents, Sets, WritableGraph
 
 if TYPE_CHECKING:

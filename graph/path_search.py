@@ -1,14 +1,93 @@
-"""The search for shortest paths in a store: breadth first from both ends, one query a level, whatever nodes the queries reach."""
+"""Paths, for every implementation of the protocol: the best shortest ones, and one for each counted connection.
+
+A store finds shortest paths by a search from both ends, with one query a level.
+"""
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count, islice, pairwise
+from typing import Any, Literal, Protocol, TypeVar
 
-from .answers import chains_of_links
+import numpy as np
+from numpy.typing import NDArray
+
 from .model import Assertion, Path
+from .protocol import Count, CountsInBulk, KnowledgeGraph, Sets
+
+# The nodes of the strongest shortest paths, in order. A path is as strong as its weakest step. Two nodes six hops
+# apart may have millions of shortest paths; a best-first search expands only beginnings of paths that end up among the best.
+
+
+class _Ordered(Protocol):
+    def __lt__(self, other: Any, /) -> bool: ...
+
+
+Node = TypeVar("Node", bound=_Ordered)
+
+Successors = Callable[[Node, int, float], Iterable[tuple[float, Node]]]
+
+
+def best_chains(source: Node, hops: int, strongest: float, successors: Successors[Node], limit: int) -> list[tuple[Node, ...]]:
+    """Return the first ``limit`` paths of ``hops`` steps from ``source``: strongest first, then by nodes.
+
+    Args:
+        source: the first node.
+        hops: steps from source to target, >= 0.
+        strongest: an upper bound of the strength of all paths.
+        successors: ``successors(node, remaining, bound)`` gives ``(strength, next)`` for each node after ``node`` on a shortest
+            path with ``remaining`` steps to go; ``strength`` is that of the strongest completion through ``next``, at most
+            ``bound``. It may return only the best ``limit``, by strength and then ``next``.
+        limit: number of paths, >= 0.
+    """
+    if limit < 1:
+        return []
+    found: list[tuple[Node, ...]] = []
+    order = count()
+    open_: list[tuple[float, tuple[Node, ...], int]] = [(-strongest, (source,), next(order))]
+    while open_:
+        strength, chain, _ = heapq.heappop(open_)
+        remaining = hops + 1 - len(chain)
+        if not remaining:
+            found.append(chain)
+            if len(found) == limit:
+                break
+            continue
+        for reached, node in successors(chain[-1], remaining, -strength):
+            heapq.heappush(open_, (-reached, (*chain, node), next(order)))
+    return found
+
+
+def chains_of_links(
+    links: Mapping[Node, Mapping[Node, float]], source: Node, target: Node, hops: int, limit: int
+) -> list[tuple[Node, ...]]:
+    """Return the first ``limit`` paths from ``source`` to ``target``, as :func:`best_chains`, from steps in memory.
+
+    ``links[a][b]`` is the strength of the step from ``a`` to ``b``, for every step of every shortest path between the two; other
+    steps are ignored.
+    """
+    reach: dict[tuple[Node, int], float] = {(target, 0): float("inf")}
+
+    def reachable(node: Node, remaining: int) -> float:
+        known = reach.get((node, remaining))
+        if known is None:
+            after = links.get(node, {}) if remaining else {}
+            best = max((min(strength, reachable(other, remaining - 1)) for other, strength in after.items()), default=-1.0)
+            known = reach[node, remaining] = best
+        return known
+
+    def successors(node: Node, remaining: int, bound: float) -> list[tuple[float, Node]]:
+        steps = (
+            (min(bound, strength, reachable(other, remaining - 1)), other) for other, strength in links.get(node, {}).items()
+        )
+        return heapq.nsmallest(limit, (step for step in steps if step[0] >= 0), key=lambda step: (-step[0], step[1]))
+
+    return best_chains(source, hops, float("inf"), successors, limit) if reachable(source, hops) >= 0 else []
+
+
+# the search in a store
 
 Steps = dict[str, dict[str, float]]
 
@@ -60,3 +139,49 @@ def _strongest(steps: list[tuple[str, str]], between: Between) -> dict[tuple[str
                 if pair not in best or assertion.order < best[pair].order:
                     best[pair] = assertion
     return best
+
+
+# counts in bulk
+
+
+def count_triples_many(graph: KnowledgeGraph, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
+    """Return the pairs and triples of :meth:`~tacit.graph.protocol.KnowledgeGraph.count_triples` for each ``(sources, targets)``.
+
+    Shape ``(len(sets), 2)``.
+    """
+    if isinstance(graph, CountsInBulk):
+        return graph.count_triples_many(sets, hops)
+    rows = [graph.count_triples(sources, targets, hops) for sources, targets in sets]
+    return np.array(rows, dtype=np.int64).reshape(len(sets), 2)
+
+
+def counted_chains(
+    graph: KnowledgeGraph,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    hops: Literal[1, 2] = 1,
+    count: Count = "pairs",
+    limit: int | None = None,
+) -> list[Path]:
+    """Return the connections that :meth:`~tacit.graph.protocol.KnowledgeGraph.count_triples` counts, one path for each.
+
+    Args:
+        graph, sources, targets, hops: as for ``count_triples``, with URIs.
+        count: ``pairs``: the best path of each connected pair; ``triples``: the best of the paths that differ only in provenance
+            or direction.
+        limit: most paths, in ``Path.order``; None for all.
+    """
+    if isinstance(graph, CountsInBulk):
+        return list(islice(graph.counted_chains(sources, targets, hops, count), limit))
+    return list(islice(distinct_chains(graph.triples_between(sources, targets, hops), count), limit))
+
+
+def distinct_chains(chains: Sequence[Path], count: Count) -> Iterator[Path]:
+    """Yield the first of the paths that connect the same pair, or that differ only in provenance or direction."""
+    seen: set[object] = set()
+    for path in chains:
+        triples = frozenset(assertion[:3] for assertion in path.assertions)
+        key = (path.nodes[0], path.nodes[-1]) if count == "pairs" else triples
+        if key not in seen:
+            seen.add(key)
+            yield path

@@ -311,7 +311,7 @@ class CountsInBulk(Protocol):
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        """Yield one path for each counted connection, in ``Path.order``; see :func:`tacit.graph.answers.counted_chains`."""
+        """Yield one path for each counted connection, in ``Path.order``; see :func:`tacit.graph.path_search.counted_chains`."""
 
 
 @runtime_checkable

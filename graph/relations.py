@@ -61,7 +61,7 @@ InheritsFrom              | A takes its properties from B
 LocationOfAction          | B is where A is done
 HasPainCharacter          | the pain of A feels like B
 HasPainIntensity          | the pain of A is as strong as B
-NotIsA                    | A is no kind of B
+NotIsA                    | A is not a kind of B
 NotHasA                   | A has no B
 NotUsedFor                | the purpose of A is not B
 NotCapableOf              | A cannot do B

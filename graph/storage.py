@@ -1,4 +1,4 @@
-"""Checksums of files, and folders of files that are created atomically.
+"""Checksums of files, folders of files that are created atomically, and the folder for what is computed or downloaded once.
 
 Checksums are CRC-32 over blocks of one megabyte, about 10 GB/s: files of up to :data:`WHOLE` bytes in total are verified in full
 whenever they are opened, larger ones by a sample of their blocks, and in full by ``tacit check``. Checksums detect damage
@@ -83,12 +83,7 @@ def write_checked(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_checked(path: Path) -> dict[str, Any]:
-    """Return the content that :func:`write_checked` wrote to ``path``; with a key ``unchecked`` if the file has no checksum.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is damaged.
-    """
+    """Return what :func:`write_checked` wrote, with a key ``unchecked`` if it has no checksum; raise ValueError for damage."""
     line, _, rest = path.read_bytes().partition(b"\n")
     if rest and rest != b"%08x\n" % _crc32(line):
         raise ValueError("it does not match its checksum")
@@ -113,9 +108,7 @@ def unseal(folder: Path, kind: str, format: int, *, digest: str | None = None, w
     """Return the header of ``folder`` after its files are verified.
 
     Args:
-        folder: the folder.
-        kind: expected kind of the folder, e.g. ``index``.
-        format: expected version of its format.
+        folder, kind, format: the folder, its kind, e.g. ``index``, and the version of its format.
         digest: digest of the graph that it must belong to; None accepts any.
         whole: verify every file in full (True) or by a sample (False); None verifies up to :data:`WHOLE` bytes in full.
 
@@ -201,3 +194,16 @@ def _replace(folder: Path, directory: Path, kind: str, format: int, digest: str)
         else:
             return
     raise GraphError(f"{directory} could not be replaced; close the programs that are building it and try again")
+
+
+# the cache
+
+
+def cache_folder(name: str) -> Path:
+    """Return the folder ``name`` in ``TACIT_CACHE``, else in the user's cache folder; it may not exist yet."""
+    given = os.environ.get("TACIT_CACHE")
+    if given:
+        return Path(given) / name
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("tacit")) / name

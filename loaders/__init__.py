@@ -12,7 +12,7 @@ from ..graph.lazy import lazy_names
 if TYPE_CHECKING:
     from ..graph.item import Item, ItemError
     from ..graph.questions import Instance
-    from .atomic import read_atomic
+    from .atomic2020 import read_atomic
     from .cicero import Candidates, read_answered, read_candidates, read_cicero
     from .cider import MarkedDialogue, MarkedTriplet, Span, read_cider
     from .conceptnet import read_conceptnet
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from .generation import Context, History, Targets, read_contexts, read_histories, read_targets
     from .judgements import Judgement, JudgementError, read_judgements
     from .mapping import Mapping, open_mapping, shipped_mappings
+    from .numberbatch import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
     from .treebank import read_paragraphs
     from .triples import read_triples
     from .tuples import HumanTuple, JudgedTuple, TupleRow, read_event_tuples, read_judged_tuples
-    from .vectors import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
 
 _MODULES = {
     "..graph.item": "Item ItemError",
     "..graph.questions": "Instance",
-    ".atomic": "read_atomic",
+    ".atomic2020": "read_atomic",
     ".cicero": "Candidates read_answered read_candidates read_cicero",
     ".cider": "MarkedDialogue MarkedTriplet Span read_cider",
     ".conceptnet": "read_conceptnet",
@@ -47,7 +47,7 @@ _MODULES = {
     ".treebank": "read_paragraphs",
     ".triples": "read_triples",
     ".tuples": "HumanTuple JudgedTuple TupleRow read_event_tuples read_judged_tuples",
-    ".vectors": "Vector Vectors build_vectors open_vectors read_numberbatch",
+    ".numberbatch": "Vector Vectors build_vectors open_vectors read_numberbatch",
 }  # fmt: skip
 
 __all__ = [

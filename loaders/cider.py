@@ -86,11 +86,6 @@ def read_cider(path: str | os.PathLike[str], *, strict: bool = False) -> Iterato
 
 
 def _dialogue(value: Any, _: int) -> MarkedDialogue:
-    """Return the dialogue in a record.
-
-    Raises:
-        BrokenRecord: a field is missing or invalid.
-    """
     data = json_object(value, _WANTED)
     missing = [name for name in _NAMES if data.get(name) is None]
     if missing:

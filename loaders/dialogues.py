@@ -49,7 +49,7 @@ class Dialogue:
 
 
 class BrokenRecord(Exception):
-    """A record that cannot be used, with the reason."""
+    """A record that cannot be used, with the reason; raised by the functions here that take one apart."""
 
 
 def read_items(
@@ -121,13 +121,8 @@ def parsed_rows(
 ) -> Iterator[T | ItemError]:
     """Yield what ``parse`` makes of each record of a file, as :func:`parsed_records`; close the file at the end.
 
-    Args:
-        source: the file; columns: what a table must have, and for the error message where it has not.
-        parse, strict, id_field: as for :func:`parsed_records`.
-
     Raises:
-        InputError: while iterating: the file has none of the forms; under ``strict`` also for the first record that cannot be
-            used.
+        InputError: while iterating: the file has none of the forms; under ``strict`` also for a record that cannot be used.
         DamagedInput: under ``strict``, the file ends early.
     """
     try:
@@ -174,22 +169,14 @@ def parsed_records(
 
 
 def json_object(value: Any, expected: str) -> dict[str, Any]:
-    """Return a record's JSON object.
-
-    Raises:
-        BrokenRecord: it is another value; ``expected`` says what it should hold.
-    """
+    """Return a record's JSON object; ``expected`` says what it should hold."""
     if not isinstance(value, dict):
         raise BrokenRecord(f"not a JSON object; expected {expected}")
     return value
 
 
 def parsed_json(text: str) -> Any:
-    """Return the value of a JSON text; NaN, which Python writes although JSON does not have it, is accepted.
-
-    Raises:
-        BrokenRecord: it is not JSON.
-    """
+    """Return the value of a JSON text; NaN, which Python writes although JSON does not have it, is accepted."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -203,11 +190,7 @@ def parsed_json(text: str) -> Any:
 
 
 def items_in(data: Mapping[str, Any], line: int) -> list[Item | ItemError]:
-    """Return the items in the record with this number, at least one, with an error for each that cannot be scored.
-
-    Raises:
-        BrokenRecord: it has none.
-    """
+    """Return the items in the record with this number, at least one, with an error for each that cannot be scored."""
     given = data.get("id")
     if isinstance(given, bool) or not (given is None or isinstance(given, str | int)):
         raise BrokenRecord("id is neither text nor a whole number")
@@ -227,11 +210,6 @@ def _item(line: int, name: str, history: Sequence[str], response: str, reference
 
 
 def _dialogue_in(value: Any, line: int) -> Dialogue:
-    """Return the dialogue in a record.
-
-    Raises:
-        BrokenRecord: it is not a dialogue.
-    """
     data = json_object(value, _FORMS)
     if "turns" not in data and "messages" not in data:
         raise BrokenRecord(f"not a JSON object with {_WHOLE_FORMS}")
@@ -240,11 +218,7 @@ def _dialogue_in(value: Any, line: int) -> Dialogue:
 
 
 def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
-    """Return the turns of a dialogue, and the indices (>= 1) of those that are responses.
-
-    Raises:
-        BrokenRecord: it has neither ``turns`` nor ``messages``, or no response.
-    """
+    """Return the turns of a dialogue, and the indices (>= 1) of those that are responses."""
     if data.get("turns") not in (None, "") or ("turns" in data and "messages" not in data):
         turns = texts_of(data["turns"], "turns")
         replies = list(range(1, len(turns)))
@@ -292,11 +266,7 @@ def _content(value: Any) -> str | None:
 
 
 def history_of(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the history: ``history``, or else ``context``, or else ``messages``.
-
-    Raises:
-        BrokenRecord: there is none, or it has another type.
-    """
+    """Return the history: ``history``, or else ``context``, or else ``messages``."""
     key = next((key for key in ("history", "context", "messages") if data.get(key) is not None), "history")
     value = data.get(key)
     if key == "messages":
@@ -316,11 +286,6 @@ def history_of(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def response_of(data: Mapping[str, Any]) -> str:
-    """Return the response.
-
-    Raises:
-        BrokenRecord: it is missing or not a text.
-    """
     response = data.get("response")
     if not isinstance(response, str):
         raise BrokenRecord("response is missing" if response is None else "response is not a text")
@@ -328,11 +293,7 @@ def response_of(data: Mapping[str, Any]) -> str:
 
 
 def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts of ``references`` (a list; in CSV as JSON) and ``reference`` (one text, or a list).
-
-    Raises:
-        BrokenRecord: they have another type.
-    """
+    """Return the texts of ``references`` (a list; in CSV as JSON) and ``reference`` (one text, or a list)."""
     found: tuple[str, ...] = ()
     for key in ("references", "reference"):
         value = data.get(key)
@@ -346,11 +307,7 @@ def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def texts_of(value: Any, key: str) -> list[str]:
-    """Return a list of texts; in CSV it is JSON.
-
-    Raises:
-        BrokenRecord: it is not a list of texts.
-    """
+    """Return a list of texts; in CSV it is JSON."""
     if isinstance(value, str):
         value = _json_list(value)
     if not _texts(value):

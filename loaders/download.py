@@ -152,12 +152,7 @@ def _download(url: str, wanted: Source, target: Path, progress: Progress | None,
 
 
 def _attempt(url: str, part: Path, progress: Progress | None) -> None:
-    """Request the missing bytes of ``part`` and append them.
-
-    Raises:
-        _Retryable: the connection failed or broke, or the server is overloaded.
-        FetchError: the server refuses.
-    """
+    """Request the missing bytes of ``part`` and append them; raise _Retryable for a failure that may pass."""
     have = part.stat().st_size if part.exists() else 0
     validator = _validator(part).read_text() if have and _validator(part).exists() else ""
     headers = {"Accept-Encoding": "identity"}

@@ -107,14 +107,7 @@ def detect(head: bytes) -> Detected | None:
 
 
 def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
-    """Return the error message for a file without a row that was kept.
-
-    Args:
-        name: the file.
-        head: its beginning.
-        kind: what its reader reads, as in :class:`Detected`.
-        report: the number of its rows by outcome.
-    """
+    """Return the error message for a file of which no row was kept: its name and beginning, and the kind that was expected."""
     if not head.strip():
         return f"{name} is empty, so there is nothing to load; check the path and the download"
     rejected, dropped = sum(report.rejected.values()), sum(report.dropped.values())

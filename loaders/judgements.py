@@ -17,16 +17,7 @@ import orjson
 
 from ..graph.errors import InputError
 from ..graph.item import ItemError
-from .dialogues import (
-    BrokenRecord,
-    history_of,
-    own_id,
-    parsed_json,
-    references_of,
-    response_of,
-    texts_of,
-    turns_of,
-)
+from .dialogues import BrokenRecord, history_of, own_id, parsed_json, references_of, response_of, texts_of, turns_of
 from .io import ByteSource, decode
 from .records import Columns, Damage, read_records
 

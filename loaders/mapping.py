@@ -176,7 +176,7 @@ class Drop:
     __pydantic_config__: ClassVar[Any] = _FORBID
 
     def applies(self, value: Any) -> bool | None:
-        """Return whether a row with this value is left out; None when the value should be a number and is none."""
+        """Return whether a row with this value is left out; None when the value is not a number and should be one."""
         if self.any_of:
             return ("" if value is None else str(value)) in self.any_of
         text = value.strip() if isinstance(value, str) else repr(value)
@@ -260,10 +260,10 @@ class Mapping:
     def suggestion(self, name: str) -> str:
         """Return the advice for an unknown relation of the file, e.g. ``did you mean IsA?``; may be empty."""
         known = [*RELATIONS, *self.relations.add, *self.relations.map]
-        said = re.compile(rf"\bA (?:is|are)?(?: an?| the)? *{re.escape(name.strip())}\b", re.IGNORECASE)
+        form = re.compile(rf"\bA (?:is|are)?(?: an?| the)? *{re.escape(name.strip())}\b", re.IGNORECASE)
         same = next((one for one in known if _letters(one) == _letters(name)), None)
         if same is None and len(name.strip()) >= _SHORTEST:
-            same = next((one for one, meaning in RELATIONS.items() if said.search(meaning)), None)
+            same = next((one for one, meaning in RELATIONS.items() if form.search(meaning)), None)
         return f"did you mean {same}?" if same else did_you_mean(name, known, "")
 
     def _exists(self, relation: str) -> bool:
@@ -306,12 +306,7 @@ def open_mapping(mapping: Mapping | str | os.PathLike[str]) -> Mapping:
 
 
 def parse_mapping(table: dict[str, Any], place: str = "the mapping", name: str = "") -> Mapping:
-    """Return the mapping in a table, as TOML has it.
-
-    Args:
-        table: the keys.
-        place: the file, for messages.
-        name: the mapping's name when the table gives none.
+    """Return the mapping in a table, as TOML has it; ``name`` is used when it gives none.
 
     Raises:
         InputError: what it says is wrong.
@@ -353,11 +348,7 @@ def _quoted(key: str) -> str:
 
 
 def _check(mapping: Mapping) -> None:
-    """Check what the types do not show.
-
-    Raises:
-        InputError: with the first fault.
-    """
+    """Raise :class:`InputError` for the first fault that the types do not show."""
     fault = next((one for check in (_top, _columns, _file, _relations, _drops) for one in check(mapping)), None)
     if fault is not None:
         raise InputError(f"{mapping.place}: {fault}")
@@ -436,7 +427,7 @@ def _relations(mapping: Mapping) -> Iterable[str]:
     for where, target in [*targets, *([("[relations] always", relations.always)] if relations.always else [])]:
         if not mapping._exists(target):
             hint = mapping.suggestion(target) or "add it with [relations.add.NAME]"
-            yield f"{where} is {_quoted(target)}, which is no relation of tacit and not added; {hint}"
+            yield f"{where} is {_quoted(target)}, which is not a relation of tacit and not added; {hint}"
     both = next((name for name in relations.drop if name in relations.map), None)
     if both is not None:
         yield f"[relations] drop and [relations.map] both have {both!r}; leave one out"

@@ -55,12 +55,7 @@ class NoColumn(Exception):
 
 
 def read_values(source: ByteSource, form: FileForm, wanted: Sequence[str]) -> Iterator[Values]:
-    """Yield the rows of ``source``; call once.
-
-    Args:
-        source: the file.
-        form: what is known of its format.
-        wanted: names of columns or fields, without repetition.
+    """Yield the rows of ``source`` in the order of ``wanted``, names of columns or fields without repetition; call once.
 
     Raises:
         NoColumn: while iterating; for JSON after the last row, since a field may be missing from some objects.
@@ -171,7 +166,7 @@ def _json(source: Peeked, form: FileForm, wanted: Sequence[str]) -> Iterator[Val
 
 
 class _Row(NamedTuple):
-    """An element of JSON that is a row, the keys at the stars on the way to it, and why it is none."""
+    """An element of JSON that is a row, the keys at the stars on the way to it, and why it is not a row."""
 
     data: Any
     keys: tuple[str, ...] = ()

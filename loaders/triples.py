@@ -38,7 +38,7 @@ _SHOWN = 5
 _URIS = ("/e/", "/c/")
 
 _Node = tuple[str, str]
-"""URI and sense; an empty URI when a name is none, with the reason in place of the sense."""
+"""URI and sense; an empty URI for a text that is not a name, with the reason in place of the sense."""
 
 
 class TripleReader(Reader[Assertion]):
@@ -286,7 +286,7 @@ def _kept(uri: str, sense: str = "") -> _Node:
 
 
 def _weight(value: Any) -> float | None:
-    """Return a weight, 1.0 for an empty value, None for a value that is none."""
+    """Return a weight, 1.0 for an empty value, None for a value that is not a weight."""
     if value is None or value == "":
         return 1.0
     if isinstance(value, bool):

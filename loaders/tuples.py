@@ -77,11 +77,6 @@ def read_event_tuples(path: str | os.PathLike[str]) -> list[TupleRow]:
 
 
 def _row(data: Any, number: int) -> TupleRow:
-    """Return the row in a record.
-
-    Raises:
-        BrokenRecord: a field is missing or invalid.
-    """
     value = json_object(data, "history, response and tuples")
     history, response = value.get("history"), value.get("response")
     if isinstance(history, str):
@@ -147,11 +142,6 @@ def read_judged_tuples(
 
 
 def _judged(value: Any, relations: frozenset[str]) -> JudgedTuple:
-    """Return the tuple in a record.
-
-    Raises:
-        BrokenRecord: a field is missing or invalid.
-    """
     row = json_object(value, ", ".join(_COLUMNS))
     for name in _COLUMNS[:3]:
         text = row.get(name)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
-from ..graph.answers import count_triples_many, counted_chains
 from ..graph.errors import InputError
 from ..graph.item import Item
 from ..graph.model import Assertion
 from ..graph.names import check_relation
+from ..graph.path_search import count_triples_many, counted_chains
 from ..graph.protocol import COUNTS, Count, KnowledgeGraph
 from .base import Signature
 from .metrics.commonsense.features import concept_linker

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..graph.atomic import write_file
-from ..graph.cache import cache_folder
 from ..graph.errors import ModelError
 from ..graph.schema import shape
+from ..graph.storage import cache_folder
 
 if TYPE_CHECKING:
     from .base import Signature

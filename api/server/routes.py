@@ -16,7 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from ...cypher import cookbook
-from ...graph.answers import refuse_unknown
+from ...graph.arguments import refuse_unknown
 from ...graph.errors import GraphUnavailable, InputError, UnknownName
 from ...graph.item import Item
 from ...graph.model import FoundPath

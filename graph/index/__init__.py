@@ -11,13 +11,13 @@ from ..lazy import lazy_names
 
 if TYPE_CHECKING:
     from .build import build_from_rows, build_index
+    from .graph import IndexGraph
     from .open import NoPlaceForIndex, index_home, index_homes, open_index, open_index_directory
-    from .reader import IndexGraph
 
 _MODULES = {
     ".build": "build_from_rows build_index",
     ".open": "NoPlaceForIndex index_home index_homes open_index open_index_directory",
-    ".reader": "IndexGraph",
+    ".graph": "IndexGraph",
 }  # fmt: skip
 
 __all__ = [

@@ -28,9 +28,9 @@ from ..model import Assertion, Contents, GraphCounts, Manifest
 from ..names import label_of
 from ..protocol import KnowledgeGraph, LinksEvents, StreamsRecords
 from ..storage import seal, whole_folder
+from .graph import write_names
 from .labels import build_labels, choose_hubs
 from .layout import FORMAT, KIND, NAMES, Arrays, narrowest, write_arrays
-from .reader import write_names
 
 Progress = Callable[[int], None]
 Key = TypeVar("Key")
@@ -48,16 +48,7 @@ search; the limit bounds memory for graphs without hubs. The largest graphs get 
 
 @rare_cycle_search()
 def build_linked_index(graph: LinksEvents, directory: Path, progress: Progress | None = None) -> Path:
-    """Build the index of concepts, events, their assertions and links in ``directory`` and return ``directory``.
-
-    Args:
-        graph: a store with links, read once.
-        directory: the index's folder.
-        progress: called with the number of assertions read since its last call.
-
-    Raises:
-        GraphError: the graph has no links, is damaged, changed meanwhile, or has more assertions than an index can hold.
-    """
+    """Build the index of concepts, events, their assertions and links in ``directory``; otherwise as :func:`build_index`."""
     manifest, links = graph.manifest(), graph.link_manifest()
     if not links.links:
         raise no_links(graph.url)
@@ -113,11 +104,7 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
 
 
 def check_manifest(url: str, manifest: Manifest, assertions: int, checksum: int) -> None:
-    """Check the number and the checksum of the assertions of a graph against its manifest.
-
-    Raises:
-        GraphError: they differ.
-    """
+    """Raise :class:`GraphError` unless number and checksum of the assertions of a graph are those of its manifest."""
     if assertions != manifest.assertions:
         found = f"it holds {assertions:,} assertions, its manifest says {manifest.assertions:,}"
     elif checksum != manifest.checksum:

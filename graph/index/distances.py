@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
+from .connections import arcs_of
 from .labels import hub_bounds, through_labels
 from .primitives import fresh_stamps, prefetch, push_bounded, sort_key
-from .triples import arcs_of
 
 _BLOCK = 128  # pairs whose labels fit a core's first caches
 _AHEAD = 5  # pairs between prefetching hub labels and reading them: as many outstanding misses as a core supports
@@ -236,10 +236,14 @@ def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, ho
     while back + forth < hops:
         if arcs_of(indptr, near_target[start:end]) <= arcs_of(indptr, near_source[first:last]):
             back += 1
+            here = base + np.int32(back)
             size = end
             for position in range(start, end):
                 node = near_target[position]
-                size = _relax(indptr, neighbour, weight, node, base + np.int32(back), base, mark, value, near_target, size)
+                for arc in range(indptr[node], indptr[node + 1]):
+                    other = neighbour[arc]
+                    if not base <= mark[other] < here:
+                        size = _reach(other, min(value[node], np.int32(weight[arc])), here, mark, value, near_target, size)
             start, end = end, size
         else:
             forth += 1
@@ -267,33 +271,21 @@ def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, ho
             for arc in range(indptr[node], indptr[node + 1]):
                 other = neighbour[arc]
                 if from_source[other] == origin + np.int32(depth):
-                    strength = min(value[node], np.int32(weight[arc]))
-                    if mark[other] != here:
-                        mark[other] = here
-                        value[other] = strength
-                        near_target[size] = other
-                        size += 1
-                    elif strength > value[other]:
-                        value[other] = strength
+                    size = _reach(other, min(value[node], np.int32(weight[arc])), here, mark, value, near_target, size)
         start = end
     return base
 
 
 @compiled
-def _relax(indptr, neighbour, weight, node, here, base, mark, value, queue, size):  # type: ignore[no-untyped-def]
-    """Expand ``node``: append its unseen neighbours to ``queue`` and update the best strength of those on this level."""
-    for arc in range(indptr[node], indptr[node + 1]):
-        other = neighbour[arc]
-        if base <= mark[other] < here:
-            continue
-        strength = min(value[node], np.int32(weight[arc]))
-        if mark[other] != here:
-            mark[other] = here
-            value[other] = strength
-            queue[size] = other
-            size += 1
-        elif strength > value[other]:
-            value[other] = strength
+def _reach(node, strength, here, mark, value, queue, size):  # type: ignore[no-untyped-def]
+    """Mark ``node`` and append it to ``queue``, or update its strength when it is marked ``here``; return the queue's size."""
+    if mark[node] != here:
+        mark[node] = here
+        value[node] = strength
+        queue[size] = node
+        return size + 1
+    if strength > value[node]:
+        value[node] = strength
     return size
 
 

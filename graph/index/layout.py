@@ -41,16 +41,9 @@ def write_arrays(directory: Path, arrays: Mapping[str, NDArray[Any]]) -> dict[st
 
 
 def open_arrays(directory: Path, *, digest: str | None = None, whole: bool | None = None) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays of the index in ``directory`` after they are verified.
+    """Return the header and the arrays of the index in ``directory``, verified by :func:`tacit.graph.storage.unseal`.
 
-    Args:
-        directory: the index's folder.
-        digest, whole: as for :func:`tacit.graph.storage.unseal`; the bounds of arrays whose checksum is not verified are checked,
-            so that no search reads outside an array.
-
-    Raises:
-        GraphNotFound: there is no index.
-        GraphError: the index is damaged, of another format, or of another graph.
+    The bounds of arrays whose checksum is not verified are checked, so that no search reads outside an array.
     """
     header = unseal(directory, KIND, FORMAT, digest=digest, whole=whole)
     arrays = map_arrays(directory, header["arrays"])

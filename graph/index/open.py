@@ -15,12 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..cache import cache_folder
 from ..errors import GraphError
 from ..links import linked_digest, no_links
 from ..protocol import ConceptIndex, KnowledgeGraph
-from ..storage import sweep
-from .reader import IndexGraph
+from ..storage import cache_folder, sweep
+from .graph import IndexGraph
 
 Progress = Callable[[int], None]
 Builder = Callable[[KnowledgeGraph, Path, Progress | None], Path]
@@ -61,17 +60,10 @@ def open_index(graph: KnowledgeGraph, *, progress: Progress | bool = False, dire
 
 
 def open_linked_index(graph: KnowledgeGraph, *, progress: Progress | bool = False) -> IndexGraph:
-    """Open the index of the concepts, events and links of ``graph`` as it is now, and build it first when there is none.
+    """Open the index of the concepts, events and links of ``graph`` as it is now, as :func:`open_index` does.
 
     Its nodes are concepts and events, and its assertions include the links, with the weight 1. It is kept in folders beside those
-    of the index of concepts, which is not touched.
-
-    Args:
-        graph, progress: as for :func:`open_index`.
-
-    Raises:
-        NoPlaceForIndex: it has to be built and no folder is writable.
-        GraphError: the graph has no links, is damaged, or changed while it was read.
+    of the index of concepts, which is not touched. A graph without links raises :class:`GraphError`.
     """
     from ..open import linking_store
 
@@ -161,11 +153,7 @@ def _own(graph: KnowledgeGraph) -> Path | None:
 
 
 def _check_writable(home: Path) -> None:
-    """Create the folder and a temporary file in it, to find out before the graph is read whether it is writable.
-
-    Raises:
-        OSError: it is not.
-    """
+    """Create the folder and a temporary file in it, to find out before the graph is read whether it is writable."""
     home.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=home):
         pass

@@ -1,8 +1,8 @@
 """The searches on an index's node numbers, and the choice between their two implementations.
 
-:mod:`.plain` answers in NumPy at once; :mod:`.kernels` is 10 to 100 times as fast once numba is imported and its machine code is
-loaded (half a second) or compiled (tens of seconds, once in an environment). :class:`Searching` takes the plain searches until
-they have cost about as much time as the compiled ones need to start. Both give the same answers.
+:mod:`.numpy_searches` answers at once; :mod:`.compiled_searches` is 10 to 100 times as fast once numba is imported and its
+machine code is loaded (half a second) or compiled (tens of seconds, once in an environment). :class:`Searching` takes the NumPy
+searches until they have cost about as much time as the compiled ones need to start. Both give the same answers.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Chain = tuple[list[int], list[tuple[int, int]]]
 """Nodes along a path, and for each step the node in whose list the arc is, and the arc's position."""
 
 Successors = Callable[[int, int, float], list[tuple[float, int]]]
-"""The successor function of :func:`tacit.graph.answers.best_chains`, over ranks and weight codes."""
+"""The successor function of :func:`tacit.graph.path_search.best_chains`, over ranks and weight codes."""
 
 LOADING_SECONDS = 0.5
-"""Plain searches for this long before compiled ones are loaded."""
+"""NumPy searches for this long before compiled ones are loaded."""
 COMPILING_SECONDS = 5.0
-"""Plain searches for this long before they are compiled, where no earlier process has left machine code."""
+"""NumPy searches for this long before they are compiled, where no earlier process has left machine code."""
 _SECONDS_PER_PAIR = 2e-6
-"""Time of a plain search for the distance of one of many pairs."""
+"""Time of a NumPy search for the distance of one of many pairs."""
 _SECONDS_PER_SOURCE = 1e-4
-"""Time of a plain search for each source of distances or of counts."""
+"""Time of a NumPy search for each source of distances or of counts."""
 _SECONDS_PER_SURROUNDING = 2e-3
-"""Time of a plain search for the nodes around one."""
+"""Time of a NumPy search for the nodes around one."""
 
 
 class Searches(ABC):
@@ -123,18 +123,18 @@ class Searches(ABC):
 
 
 class Searching(Searches):
-    """Plain searches at first, compiled ones when the plain ones have taken long or would; thread-safe.
+    """NumPy searches at first, compiled ones when those have taken long or would; thread-safe.
 
-    While one thread loads or compiles, the others go on with plain searches.
+    While one thread loads or compiles, the others go on with NumPy searches.
     """
 
     def __init__(self, arrays: Arrays, covered: int) -> None:
         super().__init__(arrays, covered)
-        from .plain import PlainSearches
+        from .numpy_searches import NumpySearches
 
-        self._plain = PlainSearches(arrays, covered)
+        self._numpy = NumpySearches(arrays, covered)
         self._compiled: Searches | None = None
-        self._spent = 0.0  # seconds of plain searches
+        self._spent = 0.0  # seconds of NumPy searches
         self._switching = threading.Lock()
 
     def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
@@ -170,27 +170,27 @@ class Searching(Searches):
 
     def compile(self) -> None:
         """Load every compiled search, or compile and keep it where no earlier process has, and use them from now on."""
-        from .kernels import Kernels
+        from .compiled_searches import CompiledSearches
 
         with self._switching:
-            kernels = Kernels(self._arrays, self._covered)
+            kernels = CompiledSearches(self._arrays, self._covered)
             kernels.compile()
             self._compiled = kernels
 
     @contextmanager
     def _using(self, seconds: float) -> Iterator[Searches]:
-        """Yield the searches for a query that would take plain ones about ``seconds``, and add up their time."""
+        """Yield the searches for a query that would take NumPy about ``seconds``, and add up their time."""
         if self._compiled is None and self._spent + seconds > LOADING_SECONDS and self._switching.acquire(blocking=False):
             try:
-                from .kernels import Kernels, kept_on_disk
+                from .compiled_searches import CompiledSearches, kept_on_disk
 
                 if self._compiled is None and (self._spent + seconds > COMPILING_SECONDS or kept_on_disk()):
-                    self._compiled = Kernels(self._arrays, self._covered)
+                    self._compiled = CompiledSearches(self._arrays, self._covered)
             finally:
                 self._switching.release()
         if self._compiled is not None:
             yield self._compiled
             return
         started = time.perf_counter()
-        yield self._plain
+        yield self._numpy
         self._spent += time.perf_counter() - started

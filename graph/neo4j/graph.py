@@ -12,7 +12,7 @@ from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
 from ..protocol import Pingable
 from . import links as neo4j_links
 from . import load
-from .server import Server
+from .connection import Server
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,7 @@ def open_neo4j(
     database: str | None = None,
     retry_seconds: float | None = None,
 ) -> Neo4jGraph:
-    """Connect to a server; see :class:`tacit.graph.neo4j.server.Server` for the arguments and errors."""
+    """Connect to a server; see :class:`tacit.graph.neo4j.connection.Server` for the arguments and errors."""
     return Neo4jGraph(Server(address, user, password, database, retry_seconds))
 
 

@@ -30,8 +30,8 @@ from ..links import (
     link_properties,
 )
 from ..loading import Known
+from .connection import Server
 from .load import BATCH, constrain
-from .server import Server
 
 _NAME = "link"
 _FETCH = 50_000
@@ -41,13 +41,7 @@ Batch = list[tuple[Link, int, int]]
 
 
 def replace_links(server: Server, links: Iterable[Link], entry: Callable[[], LinkEntry] | None = None) -> LinkCounts:
-    """Make ``links`` the links of the graph; see :meth:`tacit.graph.protocol.LinksEvents.replace_links`.
-
-    Raises:
-        GraphUnavailable: the connection was lost; committed batches stay, and the run can be repeated.
-        GraphError: the server refused a query.
-        InputError: a link is invalid.
-    """
+    """Make ``links`` the links of the graph; after a lost connection, committed batches stay, and the run can be repeated."""
     constrain(server)
     constrain(server, LINK_RELATIONS)
     wanted, new, kept = Known(), 0, 0

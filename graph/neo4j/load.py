@@ -18,7 +18,7 @@ from ...cypher import query
 from ..loading import Known, Numbered, from_row, new_assertions, properties, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
 from ..names import Label, check_relation, label_of, language_of, text_of
-from .server import Server
+from .connection import Server
 
 BATCH = 10_000
 """Rows per transaction."""
@@ -32,13 +32,7 @@ def load(
     progress: Callable[[int], None] | None = None,
     name: str = "",
 ) -> LoadCounts:
-    """Add ``rows``, batch by batch; see :meth:`tacit.graph.protocol.WritableGraph.load`.
-
-    Raises:
-        GraphUnavailable: the connection was lost; committed batches stay, and the load can be run again.
-        GraphError: the server refused a query.
-        InputError: a row is not a valid assertion.
-    """
+    """Add ``rows``, batch by batch; after a lost connection, committed batches stay, and the load can be run again."""
     constrained: set[str] = set()
     new = duplicates = 0
     for number, batch in enumerate(new_assertions(rows, Known(), BATCH, progress)):

@@ -71,11 +71,7 @@ _SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25, "+
 
 
 def check_costs(query: str, tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> None:
-    """Refuse a query that Neo4j could not stop at its time limit; its brackets must be balanced.
-
-    Raises:
-        QueryRefused: the message has the position and another way to write it.
-    """
+    """Refuse a query that Neo4j could not stop at its time limit; its brackets must be balanced."""
     closing = matching(tokens)
     check_shape(query, tokens)
     check_growth(query, tokens, closing)
@@ -280,11 +276,7 @@ def _long_value(value: object, most: int = MAX_SHORT) -> bool:
 
 
 def _fault(
-    tokens: Sequence[Token],
-    walk: _Walk,
-    walks: Sequence[_Walk],
-    closing: Mapping[int, int],
-    parameters: Mapping[str, Any] | None,
+    tokens: Sequence[Token], walk: _Walk, walks: Sequence[_Walk], closing: Mapping[int, int], parameters: Mapping[str, Any] | None
 ) -> tuple[int, str] | None:
     """Return the index and a description of work in the walk's body that may take long; None when there is none."""
     inner = [other for other in walks if other.opening in walk.body]
@@ -367,15 +359,7 @@ def _is_number(tokens: Sequence[Token], index: int, closing: Mapping[int, int], 
 def check_range(query: str, tokens: Sequence[Token], opening: int, back: int, parameters: Mapping[str, Any] | None) -> None:
     """Refuse a ``range(…)`` unless it is short or the whole operand of an UNWIND.
 
-    Args:
-        query: the text of the query.
-        tokens: all of its tokens.
-        opening: index of the range's opening bracket.
-        back: number of tokens of the function's name before the bracket.
-        parameters: values of the parameters, where they are known.
-
-    Raises:
-        QueryRefused: the range may be long.
+    Its bracket is ``tokens[opening]``, after the ``back`` tokens of the function's name.
     """
     depth, index, small = 1, opening + 1, True
     while depth and tokens[index].kind != "end":
@@ -405,17 +389,7 @@ def _small(token: Token, parameters: Mapping[str, Any] | None) -> bool:
 
 
 def check_regex(query: str, tokens: Sequence[Token], position: int, parameters: Mapping[str, Any] | None) -> None:
-    """Refuse the pattern after ``=~`` unless it is a constant that cannot backtrack for long.
-
-    Args:
-        query: the text of the query.
-        tokens: all of its tokens.
-        position: index of the ``=~``.
-        parameters: values of the parameters, where they are known.
-
-    Raises:
-        QueryRefused: the pattern is computed, or can backtrack for long.
-    """
+    """Refuse the pattern after the ``=~`` at ``tokens[position]`` unless it is a constant that cannot backtrack for long."""
     sign, operand, after = tokens[position], tokens[position + 1], tokens[min(position + 2, len(tokens) - 1)]
     known = operand.kind in ("string", "parameter") and after.text not in ("+", "-", "*", "/", "%", "^", "||", "[", ".")
     if not known:

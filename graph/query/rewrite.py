@@ -20,16 +20,31 @@ are not listed here are passed on unchanged.
 - ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces are refused
 - ``m['key']``: ``m.key``
 - ``WHERE n:Label``, ``n {.a, .b}``, ``OFFSET``: ``label(n) = 'Label'``, ``{a: n.a, b: n.b}``, ``SKIP``
+
+Neo4j distinguishes the case of names and the engine does not: it takes ``concept`` for the label ``Concept``, ``TEXT`` for the
+property ``text`` and ``C`` for the variable ``c``. A query with such names is refused (:func:`check_names`), because it would get
+other rows than on Neo4j. Relations whose names differ only in case (``HasSubevent`` of ConceptNet, ``HasSubEvent`` of ATOMIC)
+share a table; :func:`shared_relations` finds those of a query, and they are restricted by the property ``relation``, which has
+the exact name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 from types import MappingProxyType
+from typing import Any
 
 from ..errors import QueryInvalid
-from .tokens import CLAUSES, PATHS, PREFIXES, Token, invalid, matching, subscripts, tokenize
+from ..links import LINK_RELATIONS, Link
+from ..model import Assertion
+from ..relations import RELATIONS
+from .tokens import CLAUSES, PATHS, PREFIXES, Token, invalid, matching, place, subscripts, tokenize
+from .validator import Checker
 
+LABELS = ("Concept", "Event", "Manifest")
+PROPERTIES = frozenset(("uri", "text", "language", "relation", *Assertion._fields[3:], *Link._fields[3:], "id"))
 LONGEST_PATH = 30
 """Most hops of a path without an upper bound; the embedded engine's default."""
 
@@ -44,13 +59,9 @@ _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels"
 def rewrite(query: str, shared: Collection[str] = (), parts: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
     """Return ``query``, which passed the validator, in the embedded engine's dialect.
 
-    Args:
-        query: the query.
-        shared: relations whose table also holds relations of other names (:func:`.case.shared_relations`).
-        parts: the further tables of relations that have several, by the relation's name in lower case.
-
-    Raises:
-        QueryInvalid: it contains a form that the embedded engine would answer wrongly without an error.
+    ``shared`` has the relations whose table also holds relations of other names (:func:`shared_relations`), ``parts`` the further
+    tables of relations that have several, by the relation's name in lower case. A form that the engine would answer wrongly
+    without an error raises :class:`QueryInvalid`.
     """
     rewriter = _Rewriter(query, shared, parts)
     return rewriter.render(0, len(rewriter.tokens) - 1)
@@ -426,3 +437,80 @@ class _Rewriter:
 def _variable(token: Token) -> str:
     """Return the name that begins a node pattern; empty when it begins otherwise."""
     return token.text if token.kind in ("word", "quoted") else ""
+
+
+# names
+
+
+def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
+    """Refuse names of a validated query that the embedded engine would confuse, with their position."""
+    for token in checker.labels:
+        if token.name not in LABELS:
+            same = [label for label in LABELS if label.lower() == token.name.lower()]
+            hint = f"did you mean {same[0]}?" if same else f"its labels are {', '.join(LABELS)}"
+            raise unknown(checker, token, "node label", hint)
+    for before, token in pairwise(checker.labels):
+        if checker.query[before.end : token.start].strip() == ":":
+            raise QueryInvalid(
+                f"no node has both labels, {before.name} and {token.name} ({place(checker.query, before.start)}); "
+                f"write {before.name}|{token.name} for either"
+            )
+    first: dict[str, Token] = {}
+    for token in checker.variables:
+        other = first.setdefault(token.name.lower(), token)
+        if other.name != token.name:
+            raise QueryInvalid(
+                f"the names {other.name} and {token.name} ({place(checker.query, token.start)}) differ only in case, which the "
+                "embedded engine does not distinguish; rename one of them"
+            )
+    keys = {token.name for token in checker.keys} | set(_keys(parameters))
+    known = {name.lower(): name for name in (*sorted(keys), *PROPERTIES)}
+    for token, name in [*((token, token.name) for token in checker.properties), *_subscripted(checker.tokens)]:
+        if name not in keys | PROPERTIES and name.lower() in known:
+            raise unknown(checker, token, "property", f"did you mean {known[name.lower()]}?")
+
+
+def unknown(checker: Checker, token: Token, kind: str, hint: str) -> QueryInvalid:
+    """Return the error for a name at ``token`` that the graph does not have; ``hint`` says which ones it has."""
+    where, neo4j = place(checker.query, token.start), "give null" if kind == "property" else "find no rows"
+    name = token.text[1:-1] if token.kind == "string" else token.name
+    return QueryInvalid(f"the graph has no {kind} {name} ({where}), where Neo4j would {neo4j}; {hint}")
+
+
+def shared_relations(checker: Checker, stored: Callable[[str], Collection[str]]) -> set[str]:
+    """Return those relations of a validated query whose table also holds relations of other names.
+
+    ``stored`` returns the exact names of the relations in the table of the given one, none when there is no such table. A
+    relation that is neither in the graph nor one of ConceptNet or ATOMIC raises :class:`QueryInvalid`.
+    """
+    named = {token.name for token in checker.relations}
+    shared = set()
+    for token in checker.relations:
+        names = stored(token.name)
+        if token.name not in names and token.name not in (*LINK_RELATIONS, *RELATIONS):
+            candidates = sorted({*LINK_RELATIONS, *RELATIONS, *names})
+            near = [name for name in candidates if name.lower() == token.name.lower()] or get_close_matches(
+                token.name, candidates, 1
+            )
+            hint = f"did you mean {near[0]}?" if near else "tacit info GRAPH lists what it holds"
+            raise unknown(checker, token, "relation", hint)
+        if not named.issuperset(names):
+            shared.add(token.name)
+    return shared
+
+
+def _keys(value: object) -> Iterable[str]:
+    """Yield the keys of all dictionaries in a parameter's value."""
+    if isinstance(value, Mapping):
+        yield from value
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for item in items:
+        yield from _keys(item)
+
+
+def _subscripted(tokens: list[Token]) -> Iterable[tuple[Token, str]]:
+    """Yield the strings in subscripts such as ``n['text']``, without their quotes."""
+    for index in range(1, len(tokens) - 2):
+        before, token, after = tokens[index : index + 3]
+        if (before.text, token.kind, after.text) == ("[", "string", "]") and subscripts(tokens, index):
+            yield token, token.text[1:-1]

@@ -500,10 +500,8 @@ def _key(text: Any, what: str) -> str:
 def uniform(values: dict[str, Any]) -> dict[str, Any]:
     """Return checked ``values`` as the embedded engine needs them: it gives every list one type and confuses mixed ones.
 
-    Dictionaries in one list get the same keys in the same order, with None for missing ones.
-
-    Raises:
-        InputError: a list holds values of different types.
+    Dictionaries in one list get the same keys in the same order, with None for missing ones; mixed lists raise
+    :class:`InputError`.
     """
     return {name: _fill(value, _shape(value, name)) for name, value in values.items()}
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.answers import counted_chains
 from ...graph.model import FoundPath, Path
+from ...graph.path_search import counted_chains
 from ...graph.questions import Instance, Question, without_speaker
 from ...graph.schema import shape
 from ..metrics.grounding import first_mentions

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...graph.answers import check_hops
+from ...graph.arguments import check_hops
 from ...graph.errors import ModelError
 from ...graph.item import Item
 from ...graph.model import Assertion, Path

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from scipy.special import expit
 
-from ...graph.cache import cache_folder
 from ...graph.errors import ModelError
 from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
+from ...graph.storage import cache_folder
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..lru_cache import LruCache
 from ..models.asking import States, YesNoPrompt

@@ -13,9 +13,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...graph.cache import cache_folder
 from ...graph.errors import GraphError, reason_of
-from ...graph.storage import seal, unseal, whole_folder
+from ...graph.storage import cache_folder, seal, unseal, whole_folder
 
 if TYPE_CHECKING:
     from .hub import ModelFiles

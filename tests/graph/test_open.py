@@ -21,14 +21,14 @@ from tacit.graph import (
     WritableGraph,
     open_graph,
 )
-from tacit.graph.answers import count_triples_many, counted_chains
 from tacit.graph.check import check_graph
 from tacit.graph.embedded import integrity
 from tacit.graph.embedded.graph import EmbeddedGraph
 from tacit.graph.index import IndexGraph
 from tacit.graph.neo4j import Neo4jGraph
-from tacit.graph.neo4j.server import Server
+from tacit.graph.neo4j.connection import Server
 from tacit.graph.open import Graph, _parts, index_of, store_of
+from tacit.graph.path_search import count_triples_many, counted_chains
 from tacit.graph.protocol import ConceptIndex, CountsInBulk, LimitsQueries, Pingable, StreamsRecords
 
 from tests.graph.example_rows import BONE, DOG, FOOD, SMALL

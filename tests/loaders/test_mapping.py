@@ -61,11 +61,11 @@ THREE = '[columns]\nhead = "h"\nrelation = "r"\ntail = "t"\n'
         (THREE + "[nodes]\nnone = [1]\n", "[nodes] none[0] is 1; it must be a text"),
         (
             THREE + '[relations.map]\n"is a" = "IzA"\n',
-            '[relations.map] "is a" is IzA, which is no relation of tacit and not added; did you mean IsA?',
+            '[relations.map] "is a" is IzA, which is not a relation of tacit and not added; did you mean IsA?',
         ),
         (
             THREE + '[relations.map]\n"x" = "a`b"\n',
-            '[relations.map] x is "a`b", which is no relation of tacit and not added; add it with [relations.add.NAME]',
+            '[relations.map] x is "a`b", which is not a relation of tacit and not added; add it with [relations.add.NAME]',
         ),
         (THREE + "[relations.map]\nx = 3\n", "[relations.map] x is 3; it must be a table"),
         (THREE + "[relations.map.x]\nreversed = true\n", "[relations.map.x] relation is missing"),

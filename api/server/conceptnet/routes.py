@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from ....graph.errors import InputError
-from ....graph.index.selection import is_below
+from ....graph.index.patterns import is_below
 from ....graph.model import Assertion, Pattern
 from ....graph.open import index_of
 from ....graph.protocol import ConceptIndex

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ....graph.answers import count_triples_many, counted_chains
 from ....graph.errors import InputError, ModelError
 from ....graph.item import Item
+from ....graph.path_search import count_triples_many, counted_chains
 from ....graph.protocol import COUNTS, Count, KnowledgeGraph
 from ...base import Piece
 from ...lru_cache import LruCache

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.graph.answers import count_triples_many, counted_chains
 from tacit.graph.errors import InputError
 from tacit.graph.index import build_from_rows, open_index_directory
-from tacit.graph.index.reader import IndexGraph
+from tacit.graph.index.graph import IndexGraph
 from tacit.graph.model import Assertion
+from tacit.graph.path_search import count_triples_many, counted_chains
 from tacit.graph.protocol import COUNTS
 
 from tests.networkx_oracle import OracleGraph

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tacit.graph import compiling
 from tacit.graph.index import IndexGraph, build_from_rows, open_index_directory
-from tacit.graph.index.kernels import Kernels
-from tacit.graph.index.plain import PlainSearches
+from tacit.graph.index.compiled_searches import CompiledSearches
+from tacit.graph.index.numpy_searches import NumpySearches
 from tacit.graph.model import Assertion
 
 ROWS = [
@@ -55,30 +55,30 @@ print("numba" in sys.modules, answers() == plain, plain[0], plain[1])
 @pytest.mark.parametrize(
     ("spent", "kept", "kind"),
     [
-        (0.0, True, PlainSearches), (0.6, True, Kernels), (0.6, False, PlainSearches), (5.1, False, Kernels),
+        (0.0, True, NumpySearches), (0.6, True, CompiledSearches), (0.6, False, NumpySearches), (5.1, False, CompiledSearches),
     ],
 )  # fmt: skip
 def test_compiled_searches_are_taken_when_plain_ones_took_as_long_as_they_need_to_start(
     spent: float, kept: bool, kind: type, index: IndexGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.graph.index.kernels.kept_on_disk", lambda: kept)
-    assert _asked(index) is PlainSearches
+    monkeypatch.setattr("tacit.graph.index.compiled_searches.kept_on_disk", lambda: kept)
+    assert _asked(index) is NumpySearches
     index.searches._spent = spent
     assert _asked(index) is kind
     assert index.hop_distances(["dog"], ["cat"]).tolist() == [[2]]
 
 
 def test_a_large_query_is_compiled_at_once(index: IndexGraph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.graph.index.kernels.kept_on_disk", lambda: True)
+    monkeypatch.setattr("tacit.graph.index.compiled_searches.kept_on_disk", lambda: True)
     assert index.hop_pairs(["/c/en/dog"] * 10_000, ["/c/en/cat"] * 10_000).tolist() == [2] * 10_000
-    assert _asked(index) is Kernels
+    assert _asked(index) is CompiledSearches
 
 
 def test_other_threads_go_on_while_one_compiles(index: IndexGraph) -> None:
     index.searches._spent = 100.0
     with index.searches._switching:
-        assert _asked(index) is PlainSearches
-    assert _asked(index) is Kernels
+        assert _asked(index) is NumpySearches
+    assert _asked(index) is CompiledSearches
 
 
 def test_compiling_is_announced_once_and_its_result_kept(tmp_path: Path) -> None:

@@ -14,13 +14,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .....graph.cache import cache_folder
 from .....graph.errors import GraphError
 from .....graph.index.open import index_home
 from .....graph.model import Assertion
 from .....graph.names import text_of
 from .....graph.protocol import KnowledgeGraph
-from .....graph.storage import HEADER, seal, sweep, unseal, whole_folder
+from .....graph.storage import HEADER, cache_folder, seal, sweep, unseal, whole_folder
 from ..events import comparison_key, tail_form
 from ..verbalise import statement
 from .known_tails import Query

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.graph.answers import count_triples_many
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri
+from tacit.graph.path_search import count_triples_many
 from tacit.graph.protocol import COUNTS, Count, KnowledgeGraph
 from tacit.reasoning.metrics.commonsense.features import TripleFeatures
 from tacit.reasoning.text.language import SpacyAnalyser, Token

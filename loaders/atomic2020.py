@@ -50,12 +50,7 @@ class AtomicReader(Reader[Assertion]):
     version = 1
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        keep_none: bool = False,
-        strict: bool = False,
-        on_reject: OnReject | None = None,
+        self, path: str | os.PathLike[str], *, keep_none: bool = False, strict: bool = False, on_reject: OnReject | None = None
     ) -> None:
         options: dict[str, Any] = {"keep_none": True} if keep_none else {}
         super().__init__(path, strict=strict, on_reject=on_reject, options=options)

@@ -12,7 +12,7 @@ from tacit.graph.errors import LoadError
 from tacit.graph.model import Assertion
 from tacit.graph.relations import ATOMIC_RELATIONS
 from tacit.loaders import read_atomic
-from tacit.loaders.atomic import AtomicReader
+from tacit.loaders.atomic2020 import AtomicReader
 
 
 def read(path: Path, text: str | bytes, **options: Any) -> tuple[list[Assertion], AtomicReader]:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..protocol import NodeIds
-from . import distances, triples
+from . import connections, distances
 from .labels import Labels
 from .layout import Arrays
 from .primitives import ScratchPool, run_parallel
 from .searches import Searches, Successors
 
 
-class Kernels(Searches):
+class CompiledSearches(Searches):
     """The compiled searches; thread-safe, since each call uses scratch memory of its own."""
 
     def __init__(self, arrays: Arrays, covered: int) -> None:
@@ -83,16 +83,16 @@ class Kernels(Searches):
     def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
         out = np.zeros((len(starts) - 1, 2), dtype=np.int64)
         with self._pool.lend() as scratch:
-            triples.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
+            connections.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
         return out
 
     def _joined(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
         if hops_ == 1:
-            joints = triples.one_hop_joints(*self._graph, ones, twos)
+            joints = connections.one_hop_joints(*self._graph, ones, twos)
         else:
             with self._pool.lend() as scratch:
-                joints = triples.two_hop_joints(*self._graph, ones, twos, scratch)
-        rows: NDArray[np.int32] = triples.expand_joints(*self._graph, ones, twos, joints)
+                joints = connections.two_hop_joints(*self._graph, ones, twos, scratch)
+        rows: NDArray[np.int32] = connections.expand_joints(*self._graph, ones, twos, joints)
         return rows
 
     @contextmanager

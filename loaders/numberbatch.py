@@ -209,12 +209,7 @@ def _matrix(part: Path, rows: int, dimensions: int) -> NDArray[np.float16]:
 
 
 def _publish(
-    reader: NumberbatchReader,
-    uris: Sequence[str],
-    shape: tuple[int, ...],
-    present: NDArray[np.bool_],
-    part: Path,
-    folder: Path,
+    reader: NumberbatchReader, uris: Sequence[str], shape: tuple[int, ...], present: NDArray[np.bool_], part: Path, folder: Path
 ) -> None:
     """Move the finished files into place; the JSON file, replaced last, makes them current."""
     digest = uris_digest(uris)

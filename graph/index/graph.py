@@ -18,17 +18,18 @@ import marisa_trie
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import answers
-from ..answers import best_chains, is_uri
+from .. import arguments
+from ..arguments import is_uri
 from ..errors import GraphError, InputError
 from ..model import Assertion, GraphCounts, LoadEntry, Manifest, Neighbour, Path, Pattern, QueryResult, TripleCounts
 from ..names import concept_uri, normalise_term, text_of
+from ..path_search import best_chains
 from ..protocol import MAX_HOPS, ConceptIndex, Count, KnowledgeGraph, NodeIds, Sets
 from .layout import NAMES, Arrays, open_arrays
 from .searches import Searching
 
 if TYPE_CHECKING:
-    from .selection import Selector
+    from .patterns import Selector
 
 _NEAR_CANDIDATES = 500
 """Most concepts with the same beginning that are compared with a text."""
@@ -82,14 +83,14 @@ class IndexGraph(ConceptIndex):
     # names
 
     def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
-        return answers.resolve(texts, language, self._names.known)
+        return arguments.resolve(texts, language, self._names.known)
 
     def known(self, uris: Collection[str]) -> list[str]:
         """Return those of ``uris`` that are nodes of the index."""
         return self._names.known(uris)
 
     def complete(self, prefix: str, limit: int = 10, language: str = "en") -> list[str]:
-        answers.check_limit(limit)
+        arguments.check_limit(limit)
         if not prefix.startswith("/c/"):
             try:
                 prefix = concept_uri(prefix, language)
@@ -103,9 +104,9 @@ class IndexGraph(ConceptIndex):
         except NotUri:
 
             def refuse(unknown: list[str]) -> NoReturn:
-                answers.refuse_unknown(unknown, self.url, self.near(unknown[0], language=language))
+                arguments.refuse_unknown(unknown, self.url, self.near(unknown[0], language=language))
 
-            return self._names.ids(answers.concept_uris(concepts, language, self._names.known, refuse))
+            return self._names.ids(arguments.concept_uris(concepts, language, self._names.known, refuse))
 
     def near(self, text: str, limit: int = 3, language: str = "en") -> list[str]:
         term = normalise_term(text)
@@ -127,7 +128,7 @@ class IndexGraph(ConceptIndex):
         return self._selector.below(uri)
 
     def select(self, pattern: Pattern, offset: int = 0, limit: int = 10) -> list[Assertion]:
-        answers.check_limit(limit)
+        arguments.check_limit(limit)
         if offset < 0:
             raise InputError(f"the offset must be >= 0, not {offset}")
         return self._selector.select(pattern, offset, limit)
@@ -137,7 +138,7 @@ class IndexGraph(ConceptIndex):
 
     @cached_property
     def _selector(self) -> Selector:
-        from .selection import Selector
+        from .patterns import Selector
 
         return Selector(self._arrays, self._names, self._records, self._header["relations"])
 
@@ -149,7 +150,7 @@ class IndexGraph(ConceptIndex):
         return self.hop_distances_of_ids(self.ids(sources, language=language), self.ids(targets, language=language), max_hops)
 
     def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        return self.searches.matrix(sources, targets, answers.check_hops(max_hops, 0))
+        return self.searches.matrix(sources, targets, arguments.check_hops(max_hops, 0))
 
     def hop_pairs(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         return self.hop_pairs_of_ids(self.ids(sources), self.ids(targets), max_hops)
@@ -157,7 +158,7 @@ class IndexGraph(ConceptIndex):
     def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         if len(sources) != len(targets):
             raise InputError(f"{len(sources)} sources and {len(targets)} targets cannot be paired; give equal numbers of both")
-        return self.searches.pairs(sources, targets, answers.check_hops(max_hops, 0))
+        return self.searches.pairs(sources, targets, arguments.check_hops(max_hops, 0))
 
     # surroundings and connections
 
@@ -170,9 +171,9 @@ class IndexGraph(ConceptIndex):
         *,
         language: str = "en",
     ) -> list[Neighbour]:
-        answers.check_hops(hop)
-        answers.check_limit(limit)
-        wanted = answers.check_relations(relations)
+        arguments.check_hops(hop)
+        arguments.check_limit(limit)
+        wanted = arguments.check_relations(relations)
         (node,) = self.ids([concept], language=language).tolist()
         if node < 0 or limit == 0 or wanted == []:
             return []
@@ -184,28 +185,28 @@ class IndexGraph(ConceptIndex):
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
 
     def neighbours_of_ids(self, nodes: NodeIds, hop: int = 1, limit: int = 10) -> NodeIds:
-        answers.check_hops(hop)
-        answers.check_limit(limit)
+        arguments.check_hops(hop)
+        arguments.check_limit(limit)
         return self._names.nodes_of_ranks(self.searches.ranks_at_hop(nodes, hop, limit))
 
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
-        answers.check_hops(hops, most=2)
+        arguments.check_hops(hops, most=2)
         chains = self.searches.chains(self._distinct(sources, language), self._distinct(targets, language), hops)
         return [self._path(nodes, arcs) for nodes, arcs in chains]
 
     def count_triples(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> TripleCounts:
-        answers.check_hops(hops, most=2)
+        arguments.check_hops(hops, most=2)
         ones, twos = (self.ids(texts, language=language) for texts in (sources, targets))
         starts = np.array([[0, 0], [len(sources), len(targets)]], dtype=np.int64)
         (counts,) = self.searches.count(ones, twos, starts, hops).tolist()
         return TripleCounts(*counts)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        answers.check_hops(hops, most=2)
+        arguments.check_hops(hops, most=2)
         sizes = np.array([[len(sources), len(targets)] for sources, targets in sets], dtype=np.int64).reshape(len(sets), 2)
         starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), sizes.cumsum(axis=0)])
         sources, targets = (self.ids([uri for pair in sets for uri in pair[side]]) for side in (0, 1))
@@ -214,7 +215,7 @@ class IndexGraph(ConceptIndex):
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        answers.check_hops(hops, most=2)
+        arguments.check_hops(hops, most=2)
         relation = self._arrays["relation"]
         seen: set[tuple[int, ...]] = set()
         for nodes, arcs in self.searches.chains(self._distinct(sources), self._distinct(targets), hops):
@@ -230,8 +231,8 @@ class IndexGraph(ConceptIndex):
                 yield self._path(nodes, arcs)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        answers.check_hops(max_hops, 0)
-        answers.check_limit(limit)
+        arguments.check_hops(max_hops, 0)
+        arguments.check_limit(limit)
         ends = self.ids([source, target], language=language)
         (hops,) = self.searches.pairs(ends[:1], ends[1:], max_hops).tolist()
         if hops < 0 or limit == 0:

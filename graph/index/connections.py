@@ -84,29 +84,42 @@ def _mark_middles(indptr, neighbour, ones, scratch):  # type: ignore[no-untyped-
 
 
 @compiled
+def _arcs_to_middles(indptr, neighbour, two, found, seen, scratch, out):  # type: ignore[no-untyped-def]
+    """Write the first arc from ``two`` to each of the ``found`` middle nodes that it has one to, and return their number."""
+    mark, middles = scratch.mark, scratch.here
+    start, end = indptr[two], indptr[two + 1]
+    size, previous = 0, -1
+    if found * 8 < end - start:
+        for middle in middles[:found]:
+            arc = first_arc(indptr, neighbour, two, middle)
+            if arc >= 0:
+                out[size] = arc
+                size += 1
+        return size
+    for arc in range(start, end):
+        middle = neighbour[arc]
+        if middle != previous and mark[middle] == seen:
+            out[size] = arc
+            size += 1
+        previous = middle
+    return size
+
+
+@compiled
 def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
     """Return the joints of two hops, shape (joints, 4): indices in ``ones`` and ``twos``, first arcs in their lists.
 
     ``ones`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
     """
-    mark, latest, middles = scratch.mark, scratch.value, scratch.here
+    latest = scratch.value
     owner, place, before, found, seen = _mark_middles(indptr, neighbour, ones, scratch)
+    arcs = np.empty(found, np.int32)
     out = np.empty((64, 4), np.int32)
     size = 0
     for j in range(len(twos)):
         two = twos[j]
-        start, end = indptr[two], indptr[two + 1]
-        look_up = found * 8 < end - start
-        previous = -1
-        for step in range(found if look_up else end - start):
-            arc = first_arc(indptr, neighbour, two, middles[step]) if look_up else start + step
-            if arc < 0:
-                continue
-            middle = neighbour[arc]
-            if middle == previous or mark[middle] != seen:
-                continue
-            previous = middle
-            entry = latest[middle]
+        for arc in arcs[: _arcs_to_middles(indptr, neighbour, two, found, seen, scratch, arcs)]:
+            entry = latest[neighbour[arc]]
             while entry >= 0:
                 if ones[owner[entry]] != two:
                     if size == len(out):
@@ -207,25 +220,16 @@ def _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both):  # type
 @compiled
 def _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at two hops; ``ones`` should be the set with fewer arcs."""
-    mark, latest, middles = scratch.mark, scratch.value, scratch.here
+    latest = scratch.value
     owner, place, before, found, seen = _mark_middles(indptr, neighbour, ones, scratch)
+    arcs = np.empty(found, np.int32)
     joined = np.full(len(ones), -1, np.int32)  # by index in ones: the last index in twos that it was found to be connected to
     pairs, triples = np.int64(0), np.int64(0)
     for j in range(len(twos)):
         two = twos[j]
-        start, end = indptr[two], indptr[two + 1]
-        look_up = found * 8 < end - start
-        previous = -1
-        for step in range(found if look_up else end - start):
-            arc = first_arc(indptr, neighbour, two, middles[step]) if look_up else start + step
-            if arc < 0:
-                continue
-            middle = neighbour[arc]
-            if middle == previous or mark[middle] != seen:
-                continue
-            previous = middle
+        for arc in arcs[: _arcs_to_middles(indptr, neighbour, two, found, seen, scratch, arcs)]:
             further = _distinct_relations(indptr, neighbour, relation, two, arc)
-            entry = latest[middle]
+            entry = latest[neighbour[arc]]
             while entry >= 0:
                 one = ones[owner[entry]]
                 if one != two:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import answers
+from .. import arguments
 from ..model import Assertion, Pattern
 from ..names import dataset_uri
 from ..protocol import NodeIds
 from .layout import Arrays
 
 if TYPE_CHECKING:
-    from .reader import Names, Records
+    from .graph import Names, Records
 
 _BLOCK = 1 << 20
 """Arcs that are compared with a pattern at a time."""
@@ -177,7 +177,7 @@ class Selector:
         return End(node, sense, self._first_rank(f"{uri}/"), self._first_rank(f"{uri}0"))  # "0" is the next after "/"
 
     def _node(self, uri: str) -> int:
-        return int(self._names.ids([uri])[0]) if answers.is_uri(uri) else -1
+        return int(self._names.ids([uri])[0]) if arguments.is_uri(uri) else -1
 
     def _first_rank(self, beginning: str) -> int:
         """Return the number of concepts whose URIs are less than ``beginning``."""

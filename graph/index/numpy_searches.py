@@ -36,7 +36,7 @@ class _Targets(NamedTuple):
     starts: Positions
 
 
-class PlainSearches(Searches):
+class NumpySearches(Searches):
     """The searches in NumPy; thread-safe, since each call allocates its memory."""
 
     # distances

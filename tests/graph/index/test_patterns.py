@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tacit.graph import Assertion, Pattern
 from tacit.graph.errors import InputError
 from tacit.graph.index import build_from_rows, open_index_directory, selection
-from tacit.graph.index.reader import IndexGraph
+from tacit.graph.index.graph import IndexGraph
 
 from tests.graph.backends import opened
 from tests.graph.example_rows import ANIMAL, BONE, CAT, DOG, MEAT, SMALL

@@ -114,11 +114,7 @@ class Server:
 
     def _session(self, mode: str, **settings: Any) -> neo4j.Session:
         return self.driver.session(
-            database=self.database,
-            default_access_mode=mode,
-            initial_retry_delay=0.5,
-            retry_delay_multiplier=1.5,
-            **settings,
+            database=self.database, default_access_mode=mode, initial_retry_delay=0.5, retry_delay_multiplier=1.5, **settings
         )
 
     @contextmanager

@@ -1,0 +1,102 @@
+"""Arguments of the protocol's queries: checks of numbers and relations, and texts as the URIs that they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import chain
+from typing import NoReturn
+
+from .errors import InputError, UnknownName
+from .names import check_relation, event_uri, forms, normalise_event, surface
+from .protocol import MAX_HOPS
+
+
+def check_hops(hops: int, least: int = 1, most: int = MAX_HOPS) -> int:
+    """Return ``hops`` when it is in ``least..most``, else raise :class:`InputError`."""
+    if not least <= hops <= most:
+        raise InputError(f"{hops} hops is out of range; give a number from {least} to {most}")
+    return hops
+
+
+def check_limit(limit: int | None) -> int | None:
+    """Return ``limit`` when it is None or not negative, else raise :class:`InputError`."""
+    if limit is not None and limit < 0:
+        raise InputError(f"the limit must be >= 0, not {limit}")
+    return limit
+
+
+def check_relations(relations: Collection[str] | None) -> list[str] | None:
+    """Return the well-formed relation names, distinct and sorted; None for all relations."""
+    return None if relations is None else sorted({check_relation(name) for name in relations})
+
+
+def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]]) -> list[str | None]:
+    """Return the first known form of each text (:func:`tacit.graph.names.forms`).
+
+    ``known`` is called with the texts as written, then with all other forms of those that are not known.
+    """
+    found: list[str | None] = [surface(text, language) for text in texts]
+    vocabulary = set(known({uri for uri in found if uri is not None}))
+    others = {
+        place: forms(texts[place], language) for place, uri in enumerate(found) if uri is not None and uri not in vocabulary
+    }
+    if others:
+        vocabulary = set(known(set(chain.from_iterable(others.values()))))
+        for place, uris in others.items():
+            found[place] = next((uri for uri in uris if uri in vocabulary), None)
+    return found
+
+
+def is_uri(text: str) -> bool:
+    """Return whether ``text`` is a URI, such as ``/c/en/dog``, and not a word or phrase."""
+    return text.startswith("/") or "://" in text
+
+
+def linked_uris(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]], url: str) -> list[str]:
+    """Return ``texts`` as URIs: URIs unchanged, texts as the concept that they resolve to, or else the event with these words.
+
+    ``known`` returns those of many URIs that are concepts or events; a text that is neither raises :class:`UnknownName`.
+    """
+    candidates = []
+    for text in texts:
+        event = normalise_event(text)
+        candidates.append([text] if is_uri(text) else [*forms(text, language), *([event_uri(text)] if event else [])])
+    vocabulary = set(known(set(chain.from_iterable(candidates))))
+    found = [
+        next((uri for uri in uris if uri in vocabulary or is_uri(text)), None)
+        for text, uris in zip(texts, candidates, strict=True)
+    ]
+    for text, uri in zip(texts, found, strict=True):
+        if uri is None:
+            raise UnknownName(f"{text!r} is neither a concept nor an event of {url}; tacit heads finds events by their words")
+    return [uri for uri in found if uri is not None]
+
+
+def concept_uris(
+    texts: Sequence[str],
+    language: str,
+    known: Callable[[Collection[str]], Collection[str]],
+    refuse: Callable[[list[str]], NoReturn],
+) -> list[str]:
+    """Return ``texts`` as concept URIs: URIs unchanged, even unknown ones, and texts resolved to concepts.
+
+    ``known`` returns those of many URIs that are concepts; ``refuse`` raises :class:`UnknownName` for texts that are not.
+    """
+    if isinstance(texts, str):
+        raise InputError(f"give a list of texts or URIs, e.g. [{texts!r}], not one text")
+    words = [text for text in dict.fromkeys(texts) if not is_uri(text)]
+    if not words:
+        return list(texts)
+    found = dict(zip(words, resolve(words, language, known), strict=True))
+    unknown = [word for word, uri in found.items() if uri is None]
+    if unknown:
+        refuse(unknown)
+    return [found.get(text) or text for text in texts]
+
+
+def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = (), other: str = "another language") -> NoReturn:
+    """Raise :class:`UnknownName` for ``texts``, at least one; ``near`` has concepts that are spelled like the first of them."""
+    names = ", ".join(repr(text) for text in texts)
+    advice = f"did you mean {' or '.join(near)}?" if near else f"try another word, {other}, or a concept URI such as /c/en/dog"
+    verb = "is not a concept" if len(texts) == 1 else "are not concepts"
+    raise UnknownName(f"{names} {verb} of {url}; {advice}")
