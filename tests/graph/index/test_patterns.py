@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.graph import Assertion, Pattern
 from tacit.graph.errors import InputError
-from tacit.graph.index import build_from_rows, open_index_directory, selection
+from tacit.graph.index import build_from_rows, open_index_directory
+from tacit.graph.index import patterns as selecting
 from tacit.graph.index.graph import IndexGraph
 
 from tests.graph.backends import opened
@@ -84,8 +85,8 @@ def expected(graph: list[Assertion], pattern: Pattern) -> list[Assertion]:
 
 @pytest.mark.parametrize(("block", "sorted_at_once"), [(1 << 20, 10_000), (1, 0)], ids=["whole", "in blocks"])
 def test_every_pattern_selects_what_fits(block: int, sorted_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "_BLOCK", block)
-    monkeypatch.setattr(selection, "_SORTED_AT_ONCE", sorted_at_once)
+    monkeypatch.setattr(selecting, "_BLOCK", block)
+    monkeypatch.setattr(selecting, "_SORTED_AT_ONCE", sorted_at_once)
 
     @given(st.lists(rows, max_size=40), st.lists(patterns, min_size=1, max_size=8), st.integers(1, 7))
     def checked(graph: list[Assertion], asked: list[Pattern], limit: int) -> None:

@@ -17,7 +17,7 @@ from tacit.graph.errors import InputError, ModelError
 from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
-from tacit.loaders import vectors as loaded
+from tacit.loaders import numberbatch as loaded
 from tacit.reasoning.metrics.grade import dialogue_graph as room
 from tacit.reasoning.metrics.grade.concepts import EncodedVectors, Neighbourhood, TableVectors
 from tacit.reasoning.metrics.grade.dialogue_graph import IdfTable, Keyword, KeywordFinder
