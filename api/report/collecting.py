@@ -17,6 +17,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ...graph.errors import InputError
 from ..scoring.statistics import Tally
 from ..terminal.output import check_output, write_file
@@ -39,12 +41,7 @@ _SHORT = 300
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An item of the report's list.
-
-    Attributes:
-        place: position in the input, from 0. last, response: the last turn and the response, shortened.
-        values, percentiles: by metric.
-    """
+    """An item of the report's list: its place in the input from 0, its last turn and response, shortened, and its scores."""
 
     place: int
     id: str
@@ -72,8 +69,8 @@ class Column:
 
     def quantiles(self) -> list[float]:
         """The values at :data:`QUANTILES`, with linear interpolation."""
-        ordered = sorted(self.values)
-        return [_quantile(ordered, at) for at in QUANTILES] if ordered else []
+        found: list[float] = np.quantile(self.values, QUANTILES).tolist() if self.values else []
+        return found
 
     def add(self, value: float, place: int, item: Item, random: Random) -> None:
         """Add one value."""
@@ -142,13 +139,6 @@ def _rank(entry: tuple[float, int, Item]) -> tuple[float, int]:
     return entry[:2]
 
 
-def _quantile(ordered: list[float], at: float) -> float:
-    place = at * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= _SHORT else f"{text[:_SHORT]}…"
 
@@ -157,29 +147,17 @@ def _cut(text: str) -> str:
 
 
 class Reporting:
-    """Collects a run for its report, and writes it.
-
-    Attributes:
-        collected: the statistics; its method ``add`` takes every row.
-    """
+    """Collects a run for its report, row by row in ``collected``, and writes it."""
 
     def __init__(self, target: Path, plan_names: list[str], file: str, output: Path | None = None) -> None:
-        """Prepare a report at ``target`` on scoring ``file`` into ``output`` with the metrics ``plan_names``.
-
-        Raises:
-            InputError: ``target`` cannot be written, or is the input or the output.
-        """
+        """Prepare a report at ``target``, which must be neither the input ``file`` nor the ``output``, with some metrics."""
         if check_output(target, file) == (output and output.resolve()):
             raise InputError(f"{target} is the output of the scores; write the report to another file")
         self.target = target
         self.collected = Collected(plan_names)
 
     def read(self, plan: Plan, output: Path, *, quiet: bool) -> None:
-        """Add every row of a finished output, for a run that was resumed or scored on a cluster.
-
-        Raises:
-            InputError: the output does not have the scores of the plan's file.
-        """
+        """Add every row of a finished output, for a run that was resumed or scored on a cluster."""
         from ..scoring.running import read_scores
 
         with Meter("reading the scores", unit="items", noun="items", quiet=quiet) as meter:
@@ -188,12 +166,7 @@ class Reporting:
                 meter.add(1)
 
     def finish(self, plan: Plan, signatures: Mapping[str, str], *, quiet: bool) -> None:
-        """Explain the worst and the best items, for which the metrics are opened again, and write the report.
-
-        Raises:
-            InputError: the report cannot be written.
-            GraphUnavailable: the graph no longer answers.
-        """
+        """Explain the worst and the best items, for which the metrics are opened again, and write the report."""
         from ...reasoning.registry import METRIC_REGISTRY
         from .page import report_page
 
@@ -209,6 +182,8 @@ class Reporting:
         """Return the facts at the top of the report, and the explanations of the extremes by metric and place."""
         from importlib.metadata import version
 
+        from ...reasoning import Explanation
+
         tally = self.collected.tally
         facts = [("scored", f"{tally.scored:,}"), ("not scored", f"{tally.errors:,}"), ("tacit", version("tacit-kg"))]
         explanations: dict[tuple[str, int], Explanation] = {}
@@ -219,8 +194,6 @@ class Reporting:
             metrics = {metric.name: metric for metric in reasoner.metrics}
             for name, column in self.collected.columns.items():
                 rows = {place: item for _, place, item in [*column.worst(), *column.best()]}
-                from ...reasoning import Explanation
-
                 for place, item in rows.items():
                     score = metrics[name].score_batch([item], explain=True)[0]
                     explanations[name, place] = Explanation(item.history, item.response, score)
@@ -241,9 +214,7 @@ def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
     """
     least, most = min(values), max(values)
     bins = min(_MOST, max(1, round(len(values) ** 0.5))) if most > least else 1
-    counts = [0] * bins
-    for value in values:
-        counts[min(int((value - least) / (most - least) * bins), bins - 1) if most > least else 0] += 1
+    counts: list[int] = np.histogram(values, bins)[0].tolist()
     return counts, least, most
 
 

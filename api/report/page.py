@@ -17,17 +17,14 @@ from .collecting import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column, his
 if TYPE_CHECKING:
     from ...graph.item import Item
     from ...reasoning import Explanation
+    from ...reasoning.base import Score
+    from ...reasoning.evaluation.comparing import ContrastedItem, PairedDifference, SystemComparison
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation], str | None]], width: int = 960) -> str:
-    """Return a page of explanations.
-
-    Args:
-        items: for each item (None for a record without one) its explanations by metric, and its error, if any.
-        width: of the pictures, in pixels.
-    """
+    """Return a page of each item (None for a record without one) with its explanations by metric and its error, if any."""
     body = ["<h1>Explained scores</h1>"]
     for item, explanations, fault in items:
         body.append(f"<h2>{safe(item.id if item else 'no item')}</h2>")
@@ -46,14 +43,7 @@ def report_page(
     summaries: Mapping[str, str],
     explanations: Mapping[tuple[str, int], Explanation],
 ) -> str:
-    """Return the report of a run.
-
-    Args:
-        title: names the input.
-        facts: names and values for the top of the page.
-        signatures, summaries: by metric.
-        explanations: of the worst and the best items, by metric and place in the input.
-    """
+    """Return the report of a run, with ``explanations`` of the worst and the best items by metric and place in the input."""
     body = [f"<h1>{safe(title)}</h1>", as_table(("", ""), facts, numbers=0, head=False)]
     tally = collected.tally
     if tally.errors:
@@ -129,14 +119,14 @@ def _summary(collected: Collected) -> str:
 
 
 def _not_judged(reasons: Mapping[str, int]) -> Iterator[str]:
-    """The number of items that a metric could not judge, with the reasons."""
+    """Yield the number of items that a metric could not judge, with the reasons."""
     if reasons:
-        said = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.items())
-        yield f"<p>Not judged: {plural(sum(reasons.values()), 'item')}. {safe(said)}</p>"
+        listed = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.items())
+        yield f"<p>Not judged: {plural(sum(reasons.values()), 'item')}. {safe(listed)}</p>"
 
 
 def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Explanation]) -> Iterator[str]:
-    """The histogram of a metric and its extremes."""
+    """Yield the histogram of a metric and its extremes."""
     if not column.number:
         yield '<p class="quiet">No item could be judged.</p>'
         return
@@ -177,7 +167,7 @@ def explained(one: Explanation, width: int = 960) -> str:
 
 
 def _list(collected: Collected) -> Iterator[str]:
-    """The sortable and searchable table of items."""
+    """Yield the sortable and searchable table of items."""
     names = list(collected.columns)
     rows = sorted(collected.listed, key=lambda row: row.place)
     drawn = "" if len(rows) == collected.tally.scored else f", a random sample of {len(rows):,} of {collected.tally.scored:,}"
@@ -197,3 +187,50 @@ def _list(collected: Collected) -> Iterator[str]:
             cells += f'<td class="number" data-value="{known}">{shown}</td>'
         yield f"<tr>{cells}</tr>"
     yield "</tbody></table></div></section>"
+
+
+# Two systems compared: the table of differences, and the items that differ most, side by side.
+
+_SIDE = 480  # width of a picture beside another, in pixels
+
+
+def comparison_page(found: SystemComparison, first: str, second: str) -> str:
+    """Return the page; ``first`` and ``second`` name the inputs."""
+    heads = ("metric", "pairs", "A", "B", "B - A", "95% interval", "p", "B better", "equal", "A better")
+    body = [
+        "<h1>Two systems compared</h1>", as_table(("", ""), [("A", first), ("B", second)], numbers=0, head=False),
+        as_table(heads, [_difference(row) for row in found.metrics], numbers=1),
+        '<p class="quiet">Intervals and p-values are of a bootstrap over conversations.</p>',
+    ]  # fmt: skip
+    body += [f'<p class="signature">{safe(signature)}</p>' for signature in found.signatures.values()]
+    if found.largest:
+        body.append(f"<h2>Largest differences by {safe(found.largest[0].metric)}</h2>")
+    body += [_contrast(one) for one in found.largest]
+    return page(f"{first} and {second}", body)
+
+
+def _difference(row: PairedDifference) -> tuple[str, ...]:
+    def number(value: float | None, form: str = ".3f") -> str:
+        return "" if value is None else format(value, form)
+
+    between = "" if row.low is None or row.high is None else f"{row.low:+.3f} to {row.high:+.3f}"
+    return (
+        row.metric, f"{row.n:,}", number(row.first), number(row.second), number(row.difference, "+.3f"), between,
+        number(row.p, ".4f"), f"{row.wins:,}", f"{row.ties:,}", f"{row.losses:,}",
+    )  # fmt: skip
+
+
+def _contrast(one: ContrastedItem) -> str:
+    """Return a pair: the history above, the explanations of both responses beside each other."""
+    turns = "".join(f"<p>{safe(turn)}</p>" for turn in one.history)
+    sides = "".join(
+        _side(*side, one.history) for side in (("A", one.first, one.first_score), ("B", one.second, one.second_score))
+    )
+    return f'<section class="contrast">{turns}<div class="sides">{sides}</div></section>'
+
+
+def _side(name: str, response: str, score: Score, history: tuple[str, ...]) -> str:
+    from ...reasoning import Explanation
+
+    value = "no score" if score.value != score.value else f"{score.value:.3f}"
+    return f"<div><h3>{name}: {value}</h3><p>{safe(response)}</p>{explained(Explanation(history, response, score), _SIDE)}</div>"

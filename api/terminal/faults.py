@@ -47,10 +47,8 @@ def note_faults(heading: str, faults: list[str], number: int) -> None:
 
 
 def sound(rows: Iterable[T | ItemError], file: str, faults: Faults, damaged: str = "get the whole file") -> Iterator[T]:
-    """Yield the records that could be read, and collect the others in ``faults``.
-
-    Raises:
-        DamagedInput: the file ends early; the message ends with ``damaged``.
+    """Yield the records that could be read, and collect the others in ``faults``; ``damaged`` says what to do about a file that
+    ends early.
     """
     for row in rows:
         if not isinstance(row, ItemError):
@@ -62,10 +60,6 @@ def sound(rows: Iterable[T | ItemError], file: str, faults: Faults, damaged: str
 
 
 def report_faults(file: str, faults: Faults, read: int, wanted: str) -> None:
-    """Report on stderr the records of which none was ``wanted`` ("a dialogue").
-
-    Raises:
-        InputError: no record could be read.
-    """
+    """Report on stderr the records without what is ``wanted`` ("a dialogue"); without any record that is an error."""
     faults.require(read, f"{file} has no {wanted.partition(' ')[2]}")
     faults.note(f"records without {wanted}")

@@ -18,14 +18,8 @@ Write = Callable[[str], object]
 def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
     """Yield a function that writes text to ``path``, compressed if the name ends in ``.gz``; None: to stdout.
 
-    A regular file is replaced atomically when the block succeeds; other files (a pipe, ``/dev/null``) are written to directly.
-
-    Args:
-        apart_from: the input, which must not be the same file.
-
-    Raises:
-        InputError: ``path`` is a folder, its folder does not exist, or it is the input.
-        DiskFull: the disk is full.
+    A regular file, which must not be the input ``apart_from``, is replaced atomically when the block succeeds; other files (a
+    pipe, ``/dev/null``) are written to directly.
     """
     if path is None:
         with disk_full_errors("standard output"):
@@ -48,12 +42,7 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Replace the file at ``path`` atomically; a path that is not a regular file is written to directly.
-
-    Raises:
-        InputError: ``path`` is a folder, or its folder does not exist.
-        DiskFull: the disk is full.
-    """
+    """Replace the file at ``path`` atomically; a path that is not a regular file is written to directly."""
     target = check_output(path)
     if target.exists() and not target.is_file():
         with disk_full_errors(path):
@@ -63,11 +52,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def check_output(path: Path, apart_from: str = "-") -> Path:
-    """Return ``path`` with links resolved, if it can be written as a file.
-
-    Raises:
-        InputError: it is a folder, its folder does not exist, or it is the same file as ``apart_from``.
-    """
+    """Return ``path`` with links resolved; it must be in a folder that exists, no folder itself, and not the input."""
     try:
         target = path.resolve()
         if target.is_dir():

@@ -30,15 +30,13 @@ Watch = Callable[[], tuple[int, float, float | None]]
 
 
 class Meter:
-    """A progress bar; a context manager.
+    """A progress bar, as a context manager.
 
     Args:
         label: what is done, e.g. a file's name.
-        total: total amount in ``unit``; None: unknown.
-        unit: ``bytes``, or a plural noun.
+        total: total amount in ``unit`` (``bytes`` or a plural noun); None: unknown.
         noun: what :meth:`add` counts, e.g. ``rows``; its rate is shown.
         watch: for work that does not call :meth:`add`: polled from a thread for the count, the amount done, and the total.
-        quiet: show nothing.
     """
 
     def __init__(
@@ -177,12 +175,7 @@ def waiting(label: str, *, quiet: bool) -> Meter:
 
 
 class Stages:
-    """Progress of work in several stages, with one meter at a time; a context manager.
-
-    Args:
-        noun: maps the name of a stage to the plural noun of what it counts.
-        quiet: show nothing.
-    """
+    """Progress of work in several stages, with one meter at a time; ``noun`` gives what a stage counts, in the plural."""
 
     def __init__(self, noun: Callable[[str], str], *, quiet: bool) -> None:
         self._noun, self._quiet = noun, quiet

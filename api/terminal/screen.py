@@ -50,12 +50,7 @@ def note(sentence: str) -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
-    """Return a table.
-
-    Args:
-        columns: headings; ``>`` at the beginning right-aligns the column and is not shown.
-        rows: cells: texts, numbers, booleans, None (empty), or other JSON values.
-    """
+    """Return a table of JSON values, None as an empty cell; a ``>`` before a column's heading right-aligns the column."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -106,10 +101,10 @@ def cell(value: Any) -> str:
 def json_text(value: Any) -> str:
     """Return ``value`` as one line of JSON; NaN and infinity become null, values of other types text."""
     try:
-        text = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, default=_as_json, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (ValueError, TypeError):  # NaN or infinity, a lone surrogate, or a key that is not a text
-        text = json.dumps(_json_safe(value), default=_plain, ensure_ascii=True)
+        text = json.dumps(_json_safe(value), default=_as_json, ensure_ascii=True)
     return _CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -144,7 +139,7 @@ def _json_safe(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):

@@ -132,10 +132,10 @@ def filter_choices(
         )
     state = [_drawn(problem, number, wrong, seed) for number in range(len(ids))]
     first = state
-    told: list[Round] = []
+    finished: list[Round] = []
     ended = False
     while True:
-        current = len(told)
+        current = len(finished)
         won: list[float] = []
         following = list(state)
         swapped = 0
@@ -147,12 +147,12 @@ def filter_choices(
             following[number], own = _swapped(state[number], scores, problem.right(number), best, swaps, rng)
             swapped += own
         accuracy = float(np.mean(won))
-        recent = [*(one.accuracy for one in told[-(STABLE_ROUNDS - 1) :]), accuracy]
+        recent = [*(one.accuracy for one in finished[-(STABLE_ROUNDS - 1) :]), accuracy]
         ended = len(recent) == STABLE_ROUNDS and max(recent) - min(recent) <= stable
         if ended or current == rounds:
-            told.append(Round(current + 1, accuracy, 0))
+            finished.append(Round(current + 1, accuracy, 0))
             break
-        told.append(Round(current + 1, accuracy, swapped))
+        finished.append(Round(current + 1, accuracy, swapped))
         state = following
     fresh = folds(ids, number_of_folds, seed)
     figures = []
@@ -164,7 +164,7 @@ def filter_choices(
             accuracies[number] = scores[:known].max() > scores[known:].max()
         figures.append(interval(accuracies, ids, seed=seed))
     guessing = float(np.mean([problem.right(number) / (problem.right(number) + wrong) for number in range(len(ids))]))
-    return Filtered(tuple(tuple(places) for places in state), tuple(told), figures[0], figures[1], guessing, ended)
+    return Filtered(tuple(tuple(places) for places in state), tuple(finished), figures[0], figures[1], guessing, ended)
 
 
 def record_of(problem: Problem, filtered: Filtered, number: int, seed: int = 0) -> dict[str, object]:

@@ -138,20 +138,20 @@ def questions_for(kind: Kind, rng: Random) -> tuple[Question, ...]:
     prerequisite (28%), or both (12%). The motivation of targets that are longest or have I'm, I'd, I've or I'll, and the
     listener's reaction to the last turn, always.
     """
-    asked = {Question.SUBSEQUENT} if rng.random() < SUBSEQUENT else set[Question]()
+    chosen = {Question.SUBSEQUENT} if rng.random() < SUBSEQUENT else set[Question]()
     drawn = rng.random()
     for share, questions in CAUSES:
         drawn -= share
         if drawn < 0:
-            asked.update(questions)
+            chosen.update(questions)
             break
     else:
-        asked.update(CAUSES[-1][1])  # the shares may add up to a little less than 1
+        chosen.update(CAUSES[-1][1])  # the shares may add up to a little less than 1
     if kind is Kind.OWN:
-        asked.add(Question.MOTIVATION)
+        chosen.add(Question.MOTIVATION)
     if kind is Kind.LAST:
-        asked.add(Question.REACTION)
-    return tuple(question for question in Question if question in asked)
+        chosen.add(Question.REACTION)
+    return tuple(question for question in Question if question in chosen)
 
 
 def with_speakers(turns: Sequence[str]) -> tuple[str, ...]:

@@ -58,11 +58,10 @@ class Explanation(Json):
         return {"history": row["history"], "response": row["response"], "score": score}
 
     def svg(self, width: int = 960) -> str:
-        """Return the picture: history on the left, response on the right, and the assertions between them; see
-        :func:`.picture.draw`.
+        """Return the picture: history on the left, response on the right, and the assertions between them.
 
         Args:
-            width: in pixels, 320..2,400.
+            width: in pixels, 320..2,400; below 600 the assertions are below the turns.
 
         Raises:
             InputError: ``width`` is out of range.
@@ -220,7 +219,7 @@ def _what(piece: Piece) -> str:
     if name != piece.response.text.lower():
         what += f" ({name})"
     if piece.history is None or piece.turn is None or piece.hops is None:
-        return f"{what} rests on nothing in the history"
+        return f"{what} has no support in the history"
     where = f'"{piece.history.text}" (turn {piece.turn + 1})'
     if piece.kind == "concept":
         return f"{what} {_joined(piece, where)}; {_by_chance(1 - piece.value)}"

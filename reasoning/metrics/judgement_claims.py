@@ -28,7 +28,7 @@ AGAINST = frozenset((
     "Antonym", "DistinctFrom", "HinderedBy", "ObstructedBy", "NotCapableOf", "NotDesires", "NotHasA", "NotHasProperty", "NotIsA",
     "NotUsedFor", "NotCauses", "NotMadeOf",
 ))  # fmt: skip
-"""Relations whose assertions between concepts of a turn and of the response speak against the response."""
+"""Relations whose assertions between concepts of a turn and of the response contradict the response."""
 
 HINDRANCES = ("HinderedBy", "ObstructedBy")
 NEEDS = ("xNeed", "HasPrerequisite")
@@ -68,7 +68,7 @@ class Claim(NamedTuple):
 
     Attributes:
         path: the assertion, from the turn's or the response's node to the other.
-        against: it speaks against the response.
+        against: it contradicts the response.
         words: of the turn that states or denies the assertion's tail, with the verb; empty for one between concepts.
     """
 

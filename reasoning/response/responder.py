@@ -97,9 +97,9 @@ def coded(model: CausalModel, turns: Sequence[Turn], longest: int = LONGEST) -> 
 
 
 def measure(
-    model: CausalModel, turns: Sequence[Turn], told: Callable[[int], object] = lambda _: None, longest: int = LONGEST
+    model: CausalModel, turns: Sequence[Turn], progress: Callable[[int], object] = lambda _: None, longest: int = LONGEST
 ) -> Perplexity:
-    """Return the losses of turns after their histories; ``told`` is called with the number done.
+    """Return the losses of turns after their histories; ``progress`` is called with the number measured so far.
 
     Raises:
         ModelError: the model's output is not finite.
@@ -116,7 +116,7 @@ def measure(
             places = start + np.array(batch)
             nats[places] = np.bincount(owners, weights=found, minlength=len(batch))
             tokens[places] = np.bincount(owners, minlength=len(batch))
-        told(min(start + _AT_ONCE, len(turns)))
+        progress(min(start + _AT_ONCE, len(turns)))
     return Perplexity(nats, tokens)
 
 
