@@ -216,7 +216,7 @@ def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: Ca
     scores = [score.value for score in open_llm_probe(plain.files.folder, tmp_path).score([one[:3] for one in new])]
     assert np.mean((np.array(scores) > 0.5) == np.array([one[3] for one in new])) > 0.9
     told_of = card(probe, path="mine")
-    assert "--scorer llm-probe --model MODEL --probe mine" in told_of
+    assert "--scorer llm-probe -O model=MODEL -O probe=mine" in told_of
     assert f"{len(old)} judged tuples" in told_of
 
 
