@@ -32,6 +32,7 @@ from .run import (
 )
 
 if TYPE_CHECKING:
+    from ....loaders.tuples import TupleRow
     from ....reasoning.metrics.accent.scorers.resources import ScorerResources
 
 
@@ -88,7 +89,15 @@ def accent(
     from ....loaders import read_event_tuples
     from ....reasoning.training.accent import train_extractor
 
-    rows, data = read_files(files, lambda file, _: read_event_tuples(file), "dialogues", "holds no event tuple")
+    tuples: list[int] = []
+
+    def read(file: str, _: list[str]) -> list[TupleRow]:
+        found = read_event_tuples(file)
+        tuples.append(sum(len(row.tuples) for row in found))
+        return found
+
+    rows, data = read_files(files, read, "dialogues", "holds no event tuple")
+    data = [{**row, "tuples": number} for row, number in zip(data, tuples, strict=True)]
     with run.steps() as progress:
         trained = train_extractor(
             rows,

@@ -65,7 +65,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     found = train_extractor(
         ROWS, base, folder, ExtractorRecipe(none_examples=3, epochs=80, batch_size=13, rate=4e-3, seed=1),
         progress=lambda done, total, loss: seen.append((done, total, loss)),
-        facts={"files": [{"file": "by-hand.json", "dialogues": len(ROWS), "sha256": None}]},
+        facts={"files": [{"file": "by-hand.json", "dialogues": len(ROWS), "tuples": 5, "sha256": None}]},
     )  # fmt: skip
     return folder, found, seen
 
@@ -153,7 +153,7 @@ def test_training_is_told_of_and_written_down(trained: tuple[Path, Trained, list
     assert found.loss < 0.2 < seen[0][2]
     assert [done for done, _, _ in seen] == list(range(1, seen[-1][1] + 1))
     card = (folder / "README.md").read_text(encoding="utf-8")
-    assert f"- `by-hand.json`, {len(ROWS)} dialogues\n" in card
+    assert f"- `by-hand.json`, {len(ROWS)} dialogues with 5 tuples\n" in card
     assert f"{found.loss:.4f}" in card
     assert {"config.json", "model.safetensors", "tokenizer.json", "accent.json", "README.md"} <= {
         p.name for p in folder.iterdir()
