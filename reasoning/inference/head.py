@@ -90,11 +90,13 @@ class Heads:
     def head(self, features: Sequence[str]) -> Head:
         """Return the head for some judges' features, ``judge.feature``.
 
-        The features of a judge that was not fitted are log-odds and have the weight 1; the other weights are those without it.
+        The features of a judge that was not fitted are log-odds and have the weight 1. The others then have the weights that they
+        have beside ``answers``, since what reads a dialogue with its choices knows the form of the choices too.
         """
         judges = list(dict.fromkeys(name.partition(".")[0] for name in features))
         known = [judge for judge in judges if judge in self.weights]
-        found = self.weights.get(joined(known), {})
+        beside = known if len(known) == len(judges) else {*known, "answers"}
+        found = self.weights.get(joined(beside), {})
         weights = [found.get(name, 0.0) if name.partition(".")[0] in known else 1.0 for name in features]
         return Head(tuple(features), np.array(weights), self.digest)
 
