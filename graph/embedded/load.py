@@ -498,7 +498,7 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
 
 def read_spooled(path: Path, size: int) -> Iterator[pa.Table]:
     """Yield the rows of a spool's file, about ``size`` at a time."""
-    with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as batches:
+    with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as batches:
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
             if waiting and sum(map(len, waiting)) + len(batch) > size:
