@@ -13,7 +13,7 @@ import pytest
 from tacit.graph import Assertion, Graph, open_graph
 from tacit.graph.errors import GraphNotFound, GraphUnavailable, InputError, MissingExtra, ModelError
 from tacit.graph.item import Item
-from tacit.reasoning import Reasoner, cache, load_metric
+from tacit.reasoning import Reasoner, load_metric, lru_cache
 from tacit.reasoning.base import Evidence, Metric, Score, Signature
 from tacit.reasoning.text.language import SpacyAnalyser, Token, load_pipeline
 
@@ -57,7 +57,7 @@ def test_explanations_come_from_the_scores(reasoner: Reasoner) -> None:
 def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     analyser = load_pipeline()
     reasoner = Reasoner(oracle, ["grounding", "commonsense"], pipeline=analyser)
-    cache.clear_caches()
+    lru_cache.clear_caches()
     read: Counter[str] = Counter()
     pipe = analyser.nlp.pipe
 
@@ -107,7 +107,7 @@ def test_a_text_is_encoded_once_for_all_metrics(monkeypatch: pytest.MonkeyPatch)
 
     reasoner = Reasoner(None, ["similarity", "selection", "coherence"])
     shared = open_encoder()
-    cache.clear_caches()
+    lru_cache.clear_caches()
     encoded: Counter[str] = Counter()
     batches = shared._batches
 
@@ -218,11 +218,11 @@ def test_a_path_without_a_graph_is_said_to_be_one(tmp_path: Path) -> None:
 
 
 def test_every_cache_can_be_cleared() -> None:
-    kept: cache.LruCache[str, int] = cache.LruCache(10)
+    kept: lru_cache.LruCache[str, int] = lru_cache.LruCache(10)
     kept.put("a", 1)
     analyser = load_pipeline()
     before: list[list[Token]] = analyser.analyse(["a dog wants a bone"])
-    cache.clear_caches()
+    lru_cache.clear_caches()
     assert kept.get("a") is None
     assert len(kept) == 0
     assert isinstance(analyser, SpacyAnalyser)

@@ -205,7 +205,8 @@ JUDGED = "head,relation,tail,label\n" + "".join(
 )
 
 
-def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     model = save_tiny_causal(tmp_path / "model", positions=4096, kind="llama")
     (tmp_path / "judged.csv").write_text(JUDGED + "PersonX sings,gWant,to stop,1\n")
     train = ("train", "llm-probe", tmp_path / "judged.csv", "--model", model, "--licence", "MIT")
@@ -229,7 +230,7 @@ def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path
     assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
     none = tacit(*asked[:-2])
     assert none.status in (1, 2)
-    assert "the scorer llm-probe needs a model" in none.err
+    assert "get it with: tacit fetch judge" in none.err
     halved = tacit(*asked, "-O", f"probe={tmp_path / 'probe'}", "-O", "dtype=bfloat16")
     assert "dtype=bfloat16" in halved.err
     assert [row["score"] for row in halved.rows if "score" in row] == pytest.approx(scores, abs=0.05)

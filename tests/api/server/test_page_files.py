@@ -34,6 +34,7 @@ def test_a_copy_is_kept_and_asked_about(ask: Asked, path: str) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the page's folder, from which applications serve it."""
     shutil.copytree(Path(application.__file__).parents[1] / "page", tmp_path / "page")
+    (tmp_path / "explanation").mkdir()  # of the style of pictures
     monkeypatch.setattr(app, "files", lambda _: tmp_path)
     return tmp_path / "page"
 

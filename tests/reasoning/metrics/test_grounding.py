@@ -19,6 +19,7 @@ from tacit.reasoning.base import Evidence, Metric, Piece
 from tacit.reasoning.explanation import Explanation, explain, explain_pieces
 from tacit.reasoning.explanation.scene import scene_of
 from tacit.reasoning.metrics.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding, Talk, shipped_talk
+from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.text.language import SpacyAnalyser
 from tacit.reasoning.text.linking import Mention
 
@@ -303,7 +304,8 @@ def test_more_history_at_the_same_distance_is_worth_less(metric: Metric) -> None
 def test_the_signature_names_all_that_counts(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
     start = f"grounding|graph:{graph.manifest().digest}|pipeline:{analyser.signature}|talk:"
     signature = str(load_metric("grounding", graph, pipeline=analyser).signature)
-    assert signature == f"{start}{shipped_talk().digest}|hops:3|v:3"
+    reference = f"reference:{references_of('grounding', [SHIPPED])[0].label} with the graph e9f22b085cf437af"
+    assert signature == f"{start}{shipped_talk().digest}|hops:3|{reference}|v:3"
     other = load_metric("grounding", graph, pipeline=analyser, max_hops=4, content_only=False).signature
     assert str(other) == f"{start}{shipped_talk().digest}|hops:4|words:all|v:3"
     assert str(Grounding(graph, analyser, talk=TALK).signature) == f"{start}{TALK.digest}|hops:3|v:3"

@@ -136,15 +136,15 @@ def test_copies_stay_below_true_responses_when_similarity_weighs_more() -> None:
     assert np.median(odds[copied == 1]) < np.quantile(odds[labels == 1], 0.05)
 
 
-def test_what_is_said_already_is_not_asked_again() -> None:
+def test_known_values_are_not_computed_again() -> None:
     found = contrasts(
         [tuple(f"dialogue {number} turn {turn}" for turn in range(3)) for number in range(20)], 0.1, np.random.default_rng(0)
     )
-    said = np.arange(len(found.items), dtype=float)
+    known = np.arange(len(found.items), dtype=float)
 
     parts: dict[str, Any] = {"repetition": Repetition(), "silent": None}
-    measured = measure(found, parts, 1.0, said={"silent": said})
-    np.testing.assert_array_equal(measured.of("silent"), said)
+    measured = measure(found, parts, 1.0, known={"silent": known})
+    np.testing.assert_array_equal(measured.of("silent"), known)
     np.testing.assert_array_equal(measured.of("repetition"), measure(found, {"repetition": Repetition()}, 1.0).of("repetition"))
 
 
