@@ -89,7 +89,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         values = arguments.values or Path(folder) / "values.jsonl"
         if names:
-            for name, judge in load_chooser(arguments.graph, names, encoder=arguments.encoder).judges.items():
+            chooser = load_chooser(arguments.graph, names, encoder=arguments.encoder)  # it holds the graph open
+            for name, judge in chooser.judges.items():
                 parts[name] = Measured(judge.features, measure(judge, instances, values))
     control = Split(instances, groups, first, second, STRONGEST, arguments.seed)
     shipped = Split(instances, groups, first, second, SHIPPED_LIMITS, arguments.seed)

@@ -206,6 +206,7 @@ def _read_all(folder: Path, metric: str, stamp: tuple[tuple[str, int, int], ...]
         path = folder / name
         try:
             one = Reference.from_text(path.read_text(encoding="utf-8"))
+            _ = one.own_signature  # a malformed one is an error of this file
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"the reference {path} cannot be read ({error}); delete it, or make it again") from error
         found[one.signature] = one

@@ -173,7 +173,7 @@ def _rows_to(
             yield [], write
         return
     partial = _partial(output)
-    if partial.exists() and not resume:
+    if partial.exists() and partial.stat().st_size and not resume:
         raise InputError(f"{partial} has the rows of an unfinished run; continue it with --resume, or delete it")
     done: list[tuple[str, str, int]] = []
     size = 0
@@ -183,10 +183,14 @@ def _rows_to(
             for line in stream:
                 if not line.endswith(b"\n"):  # the run was killed while it wrote this row
                     break
-                row = as_json.loads(line)
-                if row["signature"] != signature:
-                    raise InputError(f"{partial} has rows with the signature {row['signature']}; delete it to start over")
-                done.append((row["id"], row["target"], len(row["chosen"])))
+                try:
+                    row = as_json.loads(line)
+                    known, by = (row["id"], row["target"], len(row["chosen"])), row["signature"]
+                except (ValueError, KeyError, TypeError):
+                    raise InputError(f"{partial} has a line that is not a row of tacit choose; delete it to start over") from None
+                if by != signature:
+                    raise InputError(f"{partial} has rows with the signature {by}; delete it to start over")
+                done.append(known)
                 size += len(line)
             stream.truncate(size)
 
@@ -196,7 +200,7 @@ def _rows_to(
 
             yield done, write
     except BaseException:
-        if not partial.stat().st_size:
+        if partial.is_file() and not partial.stat().st_size:
             partial.unlink()
         raise
     with lines_to(output, apart_from=file) as final, partial.open(encoding="utf-8", newline="") as rows:

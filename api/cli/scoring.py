@@ -332,8 +332,8 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
     for name, signature in done.signatures.items():
         if tally.judged.get(name) and tally.mean_percentile(name) is None and references_of(name):
             note(f"{name} has no percentiles: no reference is for these options; tacit train reference makes one")
-        if other_graph(Signature.from_text(signature)):
-            note(f"percentiles of {name} are against a reference made with another graph; tacit train reference makes one")
+        if tally.judged.get(name) and other_graph(Signature.from_text(signature)):
+            note(f"percentiles of {name} are against a reference of another graph; tacit train reference makes one of this graph")
         note(f"signature {signature}")
     if not_run:
         note(f"not run: {not_run}")

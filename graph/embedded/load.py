@@ -41,6 +41,8 @@ _DOUBLINGS = 2
 """How often a copy that runs out of memory is repeated with twice as much."""
 _FEW = 10_000
 """Most rows that are copied without a checkpoint before them."""
+_FEW_BYTES = 16 << 20
+"""Most bytes that are copied without a checkpoint before them."""
 COPY = 250_000
 """Rows that are copied at a time; more are not faster and take more memory."""
 PART = 750_000
@@ -252,7 +254,7 @@ class _Draft:
 
     def copy(self, statement: Query, rows: pa.Table) -> None:
         """Append rows to a table; rows with very long texts may need more memory than usual, up to four times as much."""
-        if self._copied and len(rows) > _FEW:
+        if self._copied and (len(rows) > _FEW or rows.nbytes > _FEW_BYTES):
             self._store()
         for doubled in range(_DOUBLINGS + 1):
             try:

@@ -8,7 +8,6 @@ is right. The judge ``yes-no`` takes its log-odds of yes. Where its answer would
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,7 +59,6 @@ class YesNo:
         """Measure by ``causal``."""
         self.causal = causal
         self._prompt = ChoicePrompt(causal)
-        self._reading = threading.Lock()
 
     @property
     def signature(self) -> str:
@@ -73,7 +71,7 @@ class YesNo:
         Raises:
             ModelError: the model's context is too short, its output is not finite, or its chat template cannot be used.
         """
-        with self._reading:  # hidden states are recorded on the model itself
+        with self.causal.lock:  # hidden states are recorded on the model itself
             margins = self._prompt.read(instances, (), margins=True).margins
         return _by_instance(margins, instances)
 
@@ -96,7 +94,6 @@ class ProbeJudge:
         probe.attach(causal, cut=cut)
         self.probe = probe
         self._prompt = ChoicePrompt(causal)
-        self._reading = threading.Lock()
 
     @property
     def signature(self) -> str:
@@ -109,7 +106,7 @@ class ProbeJudge:
         Raises:
             ModelError: the model's context is too short, its output is not finite, or its chat template cannot be used.
         """
-        with self._reading:
+        with self._prompt.causal.lock:
             states = self._prompt.read(instances, [self.probe.layer])
         return _by_instance(self.probe.log_odds(states.hidden[:, 0]), instances)
 

@@ -26,7 +26,7 @@ COMMANDS = [
     ["train", "commonsense"], ["train", "grade"], ["train", "coherence"], ["train", "accent"],
     ["train", "language-model"], ["train", "responder"], ["train", "cicero"],
     ["train", "retriever"], ["train", "comet"], ["train", "kg-bert"], ["train", "llm-probe"], ["train", "cross-encoder"],
-    ["train", "judgement"], ["train", "recipe"], ["demo"],
+    ["train", "judgement"], ["train", "choice-head"], ["train", "choice-probe"], ["train", "recipe"], ["demo"],
     ["doctor"], ["help"],
     ["guard"], ["explain"], ["compare"], ["infer"], ["choose"], ["respond"], ["perplexity"], ["prompts"],
     ["create", "targets"], ["create", "choices"],
@@ -188,6 +188,8 @@ WRONG = [
     ["train", "cicero"],
     ["train", "cicero", "missing.json", "--task", "choose", "--model", "FOLDER", "--output", "out"],
     ["train", "cicero", "missing.json", "--task", "guess", "--model", "FOLDER", "--output", "out"],
+    ["train", "choice-probe"],
+    ["train", "choice-probe", "missing.json", "--model", "FOLDER", "--output", "out"],
     ["train", "choice-head"],
     ["train", "choice-head", "missing.json", "--graph", "GRAPH", "--output", "out"],
     ["train", "choice-head", "FILE", "--judge", "answers", "--output", "FOLDER/none/out"],
@@ -328,7 +330,9 @@ def test_no_arguments_show_the_help(tacit: Tacit) -> None:
 def test_every_command_is_listed(tacit: Tacit) -> None:
     shown = {line.split()[0] for line in tacit("--help").out.splitlines() if line.startswith("  ") and line.split()}
     assert set(command().commands) <= shown
-    assert {words[0] for words in COMMANDS} == set(command().commands)
+    below = {name: set(getattr(group, "commands", {})) for name, group in command().commands.items()}
+    assert {words[0] for words in COMMANDS} == set(below)
+    assert {words[-1] for words in COMMANDS if words[0] == "train"} - {"train"} == below["train"]
 
 
 def test_every_command_argument_and_option_has_a_help_text() -> None:

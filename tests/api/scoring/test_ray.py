@@ -98,23 +98,30 @@ def test_a_cluster_gives_the_bytes_of_the_local_run_also_when_a_node_is_killed(
 
     log, given = tmp_path / "log.txt", run_cluster.Worker
 
-    class Slow(given):  # type: ignore[valid-type, misc]
-        """A worker that takes its time, and writes down on which node it begins which shard."""
+    head, killed = cluster.head_node.node_id, tmp_path / "killed"
+
+    class Waiting(given):  # type: ignore[valid-type, misc]
+        """A worker that writes down on which node it begins which shard, and beside the head waits until a node is killed."""
 
         def __call__(self, table: Any) -> Any:
             import ray
 
+            node = ray.get_runtime_context().get_node_id()
             with log.open("a") as file:
-                file.write(f"{ray.get_runtime_context().get_node_id()} {table['part'][0].as_py()}\n")
-            time.sleep(0.2)
+                file.write(f"{node} {table['part'][0].as_py()}\n")
+            for _ in range(0 if node == head else 1200):
+                if killed.exists():
+                    break
+                time.sleep(0.05)
             return super().__call__(table)
 
     def kill_a_node(_: int) -> None:
-        at_work = log.read_text().split()[-2]
-        for node in [node for node in cluster.worker_nodes if node.node_id == at_work]:
+        at_work = set(log.read_text().split())
+        for node in [node for node in cluster.worker_nodes if node.node_id in at_work]:
             cluster.remove_node(node, allow_graceful=False)
+            killed.touch()
 
-    monkeypatch.setattr(run_cluster, "Worker", Slow)
+    monkeypatch.setattr(run_cluster, "Worker", Waiting)
     kept = watch_shards(monkeypatch, kill_a_node)
     outcome = tacit(*base, "--explain", "-o", out, "--engine", "ray", "--workers", 2)
     assert outcome.status == 0, outcome.err

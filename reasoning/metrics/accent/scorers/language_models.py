@@ -128,7 +128,8 @@ class LlmProbe:
         return [known[one] for one in texts]
 
     def _score(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
-        states = self.prompt.states(inferences, [self.probe.layer])[:, 0]
+        with self.prompt.causal.lock:  # hidden states are recorded on the model itself
+            states = self.prompt.states(inferences, [self.probe.layer])[:, 0]
         return [TupleScore(chance) for chance in expit(self.probe.log_odds(states)).tolist()]
 
 
