@@ -38,7 +38,7 @@ def test_scores_are_those_of_the_metric(tacit: Tacit, sample: Path, sample_graph
     ]
     assert "grounding" in outcome.err
     assert str(metric.signature) in outcome.err
-    assert "percentiles of grounding are against a reference made with another graph" in outcome.err
+    assert "percentiles of grounding are against a reference of another graph" in outcome.err
 
 
 @pytest.fixture
