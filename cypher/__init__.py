@@ -18,7 +18,7 @@ from typing import Literal
 
 Dialect = Literal["neo4j", "embedded"]
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _PARAMETER = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 

@@ -19,6 +19,7 @@ MAX_URI = 4096
 URI_TOO_LONG = f"URI longer than {MAX_URI:,} bytes"
 
 _RELATION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_PART = re.compile(r"_(\d+)_(.+)")
 _SPACE = re.compile(r"\s+")
 _PERSON = re.compile(r"\bperson\s*([xyz])(s?)(?![a-z0-9])")
 _BARE_PERSON = re.compile(r"(?<![\w'’-])([xyz])(?![\w-]|['’](?!s\b)|\srays?\b)")  # not y'all, not an x ray
@@ -105,12 +106,12 @@ def check_relation(name: str) -> str:
 
 
 def part_of(table: str) -> tuple[str, int]:
-    """Return the table that ``table`` is a part of in an embedded graph, and its number: ``IsA__2`` gives ``IsA``, 2.
+    """Return the table that ``table`` is a part of in an embedded graph, and its number: ``_2_IsA`` gives ``IsA``, 2.
 
-    A table of another form gives itself and 0.
+    A table of another form gives itself and 0. No relation has such a name, since names of relations start with a letter.
     """
-    first, _, number = table.rpartition("__")
-    return (first, int(number)) if first and number.isdecimal() else (table, 0)
+    part = _PART.fullmatch(table)
+    return (part[2], int(part[1])) if part else (table, 0)
 
 
 # Forms of a text: as written, without its article, then lemmatised. Lemmas come from detachment rules and irregular forms, as in

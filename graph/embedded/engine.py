@@ -14,7 +14,7 @@ import ladybug
 from ...cypher import Query, query
 from ..errors import GraphError, GraphUnavailable
 from ..links import LINK_RELATIONS
-from ..names import Label, check_relation, part_of
+from ..names import Label, check_relation
 from ..relations import RELATIONS
 
 READ_MEMORY = 640 << 20
@@ -164,18 +164,17 @@ def windows(engine: Engine, scan: Query, label: Label, size: int) -> Iterator[An
 def table_of(relation: str) -> str:
     """Return the name of a relation's table, unless there already is one with the same :func:`key_of`.
 
-    A relation with the name of a node table, of a link or of another table's part gets a longer one; the ``relation`` property of
-    each row has the exact name.
+    A relation with the name of a node table or of a link gets a longer one; the ``relation`` property of each row has the exact
+    name.
     """
-    reserved = relation.lower() in _RESERVED or part_of(relation)[1]
-    return f"{check_relation(relation)}_relation" if reserved else relation
+    return f"{check_relation(relation)}_relation" if relation.lower() in _RESERVED else relation
 
 
 def parts_of(table: str) -> Iterator[str]:
-    """Yield, without end, the names of the tables of a relation: ``table``, then its parts ``table__2``, ``table__3``, ..."""
+    """Yield, without end, the names of the tables of a relation: ``table``, then its parts ``_2_table``, ``_3_table``, ..."""
     yield table
     for number in count(2):
-        yield f"{table}__{number}"
+        yield f"_{number}_{table}"
 
 
 def key_of(relation: str) -> str:

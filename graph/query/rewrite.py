@@ -12,7 +12,7 @@ are not listed here are passed on unchanged.
 - ``l[0]``, ``l[-1]``, ``l[i]``, ``l[1..3]``: positions that count from 1
 - ``[:IsA*1..3]``: ``[:IsA* TRAIL 1..3]``, which uses no relationship twice
 - ``[:HasSubEvent]``: ``[:HasSubEvent {relation: 'HasSubEvent'}]`` where its table also holds ``HasSubevent``
-- ``[:IsA]``: ``[:IsA|IsA__2|IsA__3]`` where a large graph has the relation in several tables
+- ``[:IsA]``: ``[:IsA|_2_IsA|_3_IsA]`` where a large graph has the relation in several tables
 - ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
   ``labels``, ``startNode``, ``endNode``: the engine's functions
 - ``startNode(r)`` of ``(a)-[r]-(b)``: ``a`` or ``b``, by the node in which the relationship begins; the engine's own function
