@@ -31,6 +31,7 @@ def test_what_people_type_is_never_markup(visit: Visit) -> None:
     tab.goto(f"{visit.url}/#/explore/{HOSTILE.replace('/', '%2F')}")
     assert "<img" in tab.locator("#explore .fault").inner_text()
     tab.goto(f"{visit.url}/#/cookbook/own")
+    tab.wait_for_load_state("networkidle")  # the form is filled when the list of queries is there
     tab.fill("#cypher", "RETURN $text AS text, {a: $text} AS nested")
     tab.fill("#parameter-text", HOSTILE)
     tab.click("#cookbook-form button[type=submit]")
