@@ -89,7 +89,7 @@ def choose(
         ),
     ] = None,
     output: Output = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same output.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run; a finished one starts again.")] = False,
     pipeline: Pipeline = None,
     engine: EngineOption = Engine.AUTO,
     strict: Strict = False,

@@ -108,7 +108,7 @@ def serve(
     if judges is not None and "yes-no" in judges:
         from ...reasoning.metrics.judgement import fetched_model
 
-        fetched_model()  # a missing model is told now, not at the first request
+        fetched_model()  # report a missing model at the start, not at the first request
     with _needs_extra("serve"):
         from ..server.app import create_app
         from ..server.listening import bind
