@@ -35,7 +35,9 @@ def test_the_scorer_gives_feedback(graph: str) -> None:
     assert found.source.source_id.startswith("tacit-kg ")
     assert found.source.source_id.endswith(" grounding")
     others = json.loads(found.metadata.pop("others"))
-    assert found.metadata == {"metric": "grounding", "signature": own.signature, "label": "pass"}
+    assert own.percentile is not None
+    shown = {"metric": "grounding", "percentile": str(own.percentile), "signature": own.signature, "label": "pass"}
+    assert found.metadata == shown
     assert others == [{"metric": "length", "value": 6.0, "percentile": None, "signature": length.signature}]
 
 
