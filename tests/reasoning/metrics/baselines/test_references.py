@@ -149,7 +149,9 @@ def test_nothing_beats_the_reference_itself(response: str, references: list[str]
         metric = load_metric(name, **({"synonyms": False} if name == "meteor" else {}))
         found = value(metric, response, *references)
         assert 0 <= found <= TOP[name]
-        assert value(metric, references[-1], *references) >= found - 1e-9 or name == "meteor"
+        for reference in references if name != "meteor" else ():
+            counted = name != "rouge_l" or any(letter.isalnum() for letter in reference)  # ROUGE-L counts no punctuation
+            assert value(metric, reference, *references) >= (found - 1e-9 if counted else 0)
         single = [value(metric, response, reference) for reference in references]
         assert found == pytest.approx(max(single)) or name == "bleu"
 
