@@ -57,12 +57,12 @@ class Unfit(ValueError):
     """A value that :func:`load_strictly` does not accept; the message says what it must be.
 
     Attributes:
-        place: the keys and list indices that lead to it.
+        place: the keys and list indices that lead to it; unknown: the last of them is not a key.
     """
 
-    def __init__(self, place: tuple[str | int, ...], message: str) -> None:
+    def __init__(self, place: tuple[str | int, ...], message: str, *, unknown: bool = False) -> None:
         super().__init__(message)
-        self.place = place
+        self.place, self.unknown = place, unknown
 
 
 _UNKNOWN = "unexpected_keyword_argument"
@@ -90,10 +90,11 @@ def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
         first = next((one for one in faults if one["type"] == _UNKNOWN), faults[0])
         place, name = first["loc"], first["type"]
         if name == _UNKNOWN:  # perhaps the reason why another is missing
-            raise Unfit(place, _unknown_key(kind, place)) from None
+            raise Unfit(place, _unknown_key(kind, place), unknown=True) from None
         if name == "missing":
             raise Unfit(place, "is missing") from None
-        expected = _EXPECTED.get(name) or f"one of {first['ctx']['expected']}"
+        context = first.get("ctx", {})
+        expected = _EXPECTED.get(name) or (f"one of {context['expected']}" if "expected" in context else first["msg"])
         given = json.dumps(first["input"], ensure_ascii=False)
         raise Unfit(place, f"is {given[:60]}; it must be {expected}") from None
     return found

@@ -1,22 +1,27 @@
 """Recipes: the settings of each training, as a dataclass that gives defaults, ranges, help and the keys of recipe files.
 
 A recipe file is TOML. Keys that it leaves out have the defaults; ``tacit train recipe NAME`` prints a recipe with all keys. The
-recipe of a trained model is in its card, so that the model can be trained again from it.
+recipe of a trained model is in its card, so that the model can be trained again from it. pydantic checks types and ranges.
 """
+
+# ruff: noqa: RUF009 (the defaults are fields)
 
 from __future__ import annotations
 
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le
 
 from ...graph.errors import InputError
+from ...graph.schema import Unfit, load_strictly
 
 FORMER = {
     "asked": "evaluation_turns", "copies": "copy_share", "elsewhere": "cross_corpus_weights",
@@ -24,58 +29,53 @@ FORMER = {
 }  # fmt: skip
 """Former names of keys, which facts of trained models still have."""
 
+Count = Annotated[int, Ge(1)]
+Natural = Annotated[int, Ge(0)]
+Positive = Annotated[float, Gt(0)]
+NonNegative = Annotated[float, Ge(0)]
+Share = Annotated[float, Ge(0), Le(1)]
+Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
+Dtype = Literal["float32", "bfloat16"]
+
 _KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _LISTS = {int: "a list of whole numbers", float: "a list of numbers"}
+_SIGNS = {Ge: (">=", "ge"), Gt: (">", "gt"), Le: ("<=", "le")}
 _COLUMN = 32
 
 
-def setting(
-    default: Any, help: str, *, low: float | None = None, above: float | None = None, high: float | None = None,
-    choices: Iterable[str] = (),
-) -> Any:  # fmt: skip
-    """A field of a recipe.
-
-    Args:
-        default: the value when the key is left out; None where the type allows it.
-        help: one line on what it is.
-        low, above, high: the value (each one of a list) must be >= ``low``, > ``above`` and <= ``high``.
-        choices: the allowed texts.
-    """
-    ranges = {"low": low, "above": above, "high": high, "choices": tuple(choices)}
-    return field(default=default, metadata={"help": help, **ranges})
+def setting(default: Any, help: str) -> Any:
+    """A field of a recipe; its type gives the range, and ``help`` says in one line what it is."""
+    return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Base of the recipes; ``key: type = setting(default, help, …)`` adds a key, a field of another recipe's type a table."""
+    """Base of the recipes; ``key: type = setting(default, help)`` adds a key, a field of another recipe's type a table."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid", "allow_inf_nan": False}
 
     def check(self, place: str = "") -> None:
         """Raise :class:`InputError` when a value has the wrong type or is out of its range; the message begins with ``place``."""
-        for name, kind, given in _keys(type(self)):
-            value = getattr(self, name)
-            if isinstance(value, Recipe):
-                value.check(f"{place}{name}.")
-            elif not _fits(value, kind, given):
-                raise InputError(f"{place}{name} is {_toml(value)}; it must be {_expected(kind, given)}")
+        self._loaded(asdict(self), place)
 
     def portable(self) -> Self:
         """Return the recipe with local files and folders reduced to their names."""
-        found = {name: getattr(self, name) for name, *_ in _keys(type(self))}
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
         local = {name: Path(one).name for name, one in found.items() if isinstance(one, str) and Path(one).expanduser().exists()}
         return replace(self, **local)
 
     def to_toml(self, *, help: bool = False) -> str:
         """Return the recipe as TOML, one key a line; with ``help``, with what each key is and its range."""
         lines, tables = [], []
-        for name, _, given in _keys(type(self)):
-            value = getattr(self, name)
+        for one in fields(self):
+            name, value, said = one.name, getattr(self, one.name), one.metadata["help"]
             if isinstance(value, Recipe):
-                comment = f"  # {given['help']}" if help else ""
+                comment = f"  # {said}" if help else ""
                 tables.append(f"\n[{name}]{comment}\n{value.to_toml(help=help)}")
             elif help:
                 line = f"# {name} =" if value is None else f"{name} = {_toml(value)}"
-                limits = _choices(given) or _limits(given)
-                lines.append(f"{line:<{_COLUMN}}  # {given['help']}{f'; {limits}' if limits else ''}")
+                limits = _range(_types(type(self))[name])
+                lines.append(f"{line:<{_COLUMN}}  # {said}{f'; {limits}' if limits else ''}")
             elif value is not None:
                 lines.append(f"{name} = {_toml(value)}")
         return "\n".join(lines) + "\n" + "".join(tables)
@@ -88,12 +88,11 @@ class Recipe:
     @classmethod
     def recorded(cls, data: Mapping[str, Any]) -> Self:
         """Return the recipe in the facts of a model, which may have former names of keys, and keys that were removed since."""
-        kinds = {name: kind for name, kind, _ in _keys(cls)}
+        types = _types(cls)
         found: dict[str, Any] = {}
         for name, value in ((FORMER.get(name, name), value) for name, value in data.items()):
-            kind = kinds.get(name)
-            table = isinstance(kind, type) and issubclass(kind, Recipe)
-            found |= {name: asdict(kind.recorded(value)) if table else value} if kind is not None else {}
+            if name in types:
+                found[name] = asdict(types[name].recorded(value)) if is_dataclass(types[name]) else value
         return cls.from_dict(found)
 
     def changed(self, data: Mapping[str, Any], place: str = "") -> Self:
@@ -102,23 +101,35 @@ class Recipe:
         Raises:
             InputError: a key is unknown, or a value has the wrong type or is out of its range; the message begins with ``place``.
         """
-        kinds = {name: kind for name, kind, _ in _keys(type(self))}
-        values: dict[str, Any] = {}
-        for name, value in data.items():
-            if name not in kinds:
-                like = [FORMER[name]] if FORMER.get(name) in kinds else get_close_matches(name, kinds, 1)
-                hint = f"did you mean {like[0]!r}?" if like else f"its keys are {', '.join(kinds)}"
-                raise InputError(f"{place}{name} is not a key of this recipe; {hint}")
-            kind = kinds[name]
-            if isinstance(kind, type) and issubclass(kind, Recipe):
-                if not isinstance(value, Mapping):
-                    raise InputError(f"{place}{name} is {_toml(value)}; it must be a table, [{name}]")
-                values[name] = getattr(self, name).changed(value, f"{place}{name}.")
-            else:
-                values[name] = _converted(value, kind)
-        recipe = replace(self, **values)
+        recipe = self._loaded(_merged(asdict(self), data), place)
         recipe.check(place)
         return recipe
+
+    @classmethod
+    def _loaded(cls, values: Mapping[str, Any], place: str) -> Self:
+        """Return the recipe with these values, after pydantic checked them."""
+        try:
+            return load_strictly(cls, values)
+        except Unfit as error:
+            keys = [step for step in error.place if isinstance(step, str)]  # of a list as a whole
+            raise InputError(f"{place}{'.'.join(keys)} {cls._fault(keys, values, error.unknown)}") from None
+
+    @classmethod
+    def _fault(cls, keys: list[str], values: Mapping[str, Any], unknown: bool) -> str:
+        """Return what is wrong with the value at a key, or with the key."""
+        name, types = keys[0], _types(cls)
+        if len(keys) > 1:
+            inner: type[Recipe] = types[name]
+            return inner._fault(keys[1:], values[name], unknown)
+        if unknown:
+            like = [FORMER[name]] if FORMER.get(name) in types else get_close_matches(name, types, 1)
+            hint = f"did you mean {like[0]!r}?" if like else f"its keys are {', '.join(types)}"
+            return f"is not a key of this recipe; {hint}"
+        kind, value = types[name], values[name]
+        if is_dataclass(kind):
+            return f"is {_toml(value)}; it must be a table, [{name}]"
+        whole = type(value) is int and _parts(kind)[1] is float
+        return f"is {_toml(float(value) if whole else value)}; it must be {_expected(kind)}"
 
 
 def open_recipe(command: str, given: str | None, **options: Any) -> Any:
@@ -169,64 +180,40 @@ def recipe_text(command: str, name: str | None = None) -> str:
     return f"# tacit train {command}: the recipe {name!r}\n{named[name].to_toml(help=True)}"
 
 
-def _keys(recipe: type[Recipe]) -> tuple[tuple[str, Any, Mapping[str, Any]], ...]:
-    """Name, type and metadata of each field."""
-    hints = get_type_hints(recipe)
-    return tuple((one.name, hints[one.name], one.metadata) for one in fields(recipe))
+def _merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``values`` with ``changes``, tables key by key."""
+    tables = {name: _merged(values[name], new) for name, new in changes.items() if isinstance(new, dict) and name in values}
+    return {**values, **changes, **tables}
 
 
-def _optional(kind: Any) -> tuple[Any, bool]:
-    """The type without None, and whether None was allowed."""
-    parts = get_args(kind)
-    return (next(part for part in parts if part is not NoneType), True) if NoneType in parts else (kind, False)
+def _types(recipe: type[Recipe]) -> dict[str, Any]:
+    """The type of each key, with its range."""
+    hints = get_type_hints(recipe, include_extras=True)
+    return {one.name: hints[one.name] for one in fields(recipe)}
 
 
-def _converted(value: Any, kind: Any) -> Any:
-    """A value of TOML as the dataclasses have it: lists as tuples, whole numbers as floats where a float is wanted."""
-    kind, _ = _optional(kind)
-    if isinstance(value, list):
-        return tuple(_converted(one, get_args(kind)[0] if get_origin(kind) is tuple else None) for one in value)
-    return float(value) if kind is float and type(value) is int else value
+def _parts(kind: Any) -> tuple[bool, Any, tuple[Any, ...]]:
+    """Whether a type is a list, the type of a value or of each of the list, and its limits or allowed texts."""
+    kind = next((part for part in get_args(kind) if part is not NoneType), kind) if NoneType in get_args(kind) else kind
+    listed = get_origin(kind) is tuple
+    kind = get_args(kind)[0] if listed else kind
+    inner, *limits = get_args(kind) if get_origin(kind) is Annotated else (kind,)
+    return listed, inner, tuple(limits)
 
 
-def _fits(value: Any, kind: Any, given: Mapping[str, Any]) -> bool:
-    kind, optional = _optional(kind)
-    if value is None:
-        return optional
-    if get_origin(kind) is tuple:
-        return isinstance(value, tuple) and all(_fits(one, get_args(kind)[0], given) for one in value)
-    if kind is float and type(value) is int:
-        value = float(value)
-    if type(value) is not kind:
-        return False
-    if given["choices"]:
-        return value in given["choices"]
-    if kind not in (int, float):
-        return True
-    low, above, high = given["low"], given["above"], given["high"]
-    return (
-        math.isfinite(value)
-        and (low is None or value >= low)
-        and (above is None or value > above)
-        and (high is None or value <= high)
-    )
-
-
-def _expected(kind: Any, given: Mapping[str, Any]) -> str:
+def _expected(kind: Any) -> str:
     """What a value must be, e.g. ``a number > 0``."""
-    kind, _ = _optional(kind)
-    words = _LISTS[get_args(kind)[0]] if get_origin(kind) is tuple else _KINDS[kind]
-    return _choices(given) or f"{words} {_limits(given)}".strip()
+    listed, inner, _ = _parts(kind)
+    return _range(kind) if get_origin(inner) is Literal else f"{(_LISTS if listed else _KINDS)[inner]} {_range(kind)}".strip()
 
 
-def _choices(given: Mapping[str, Any]) -> str:
-    return "one of " + ", ".join(map(_toml, given["choices"])) if given["choices"] else ""
-
-
-def _limits(given: Mapping[str, Any]) -> str:
-    """The range as words, e.g. ``>= 0 and <= 1``; empty without one."""
-    signs = (("low", ">="), ("above", ">"), ("high", "<="))
-    return " and ".join(f"{sign} {given[name]}" for name, sign in signs if given[name] is not None)
+def _range(kind: Any) -> str:
+    """The range as words, e.g. ``>= 0 and <= 1``, or the allowed texts; empty without either."""
+    _, inner, limits = _parts(kind)
+    if get_origin(inner) is Literal:
+        return "one of " + ", ".join(map(_toml, get_args(inner)))
+    signs = ((_SIGNS[type(one)], one) for one in limits)
+    return " and ".join(f"{sign} {getattr(one, name)}" for (sign, name), one in signs)
 
 
 def _toml(value: Any) -> str:
@@ -238,44 +225,41 @@ def _toml(value: Any) -> str:
 
 # The recipe of each training.
 
-_SEED: dict[str, Any] = {"low": 0, "high": 2**32 - 1}
-_DTYPES = ("float32", "bfloat16")
-
 
 @dataclass(frozen=True)
 class ExtractorRecipe(Recipe):
     """Settings of ``train accent``, as by the authors of ACCENT."""
 
-    epochs: int = setting(50, "passes over the examples", low=1)
-    batch_size: int = setting(4, "examples in a step", low=1)
-    rate: float = setting(5e-5, "the highest learning rate, which falls linearly to 0", above=0)
-    none_examples: int = setting(5, "examples of the answer None per relation", low=0)
-    max_length: int = setting(512, "longest prompt in tokens; longer ones are cut", low=96)
-    seed: int = setting(42, "of the None examples, the order and dropout", **_SEED)
+    epochs: Count = setting(50, "passes over the examples")
+    batch_size: Count = setting(4, "examples in a step")
+    rate: Positive = setting(5e-5, "the highest learning rate, which falls linearly to 0")
+    none_examples: Natural = setting(5, "examples of the answer None per relation")
+    max_length: Annotated[int, Ge(96)] = setting(512, "longest prompt in tokens; longer ones are cut")
+    seed: Seed = setting(42, "of the None examples, the order and dropout")
 
 
 @dataclass(frozen=True)
 class RetrieverRecipe(Recipe):
     """Settings of ``train retriever``."""
 
-    steps: int = setting(2500, "number of batches", low=1)
-    batch_size: int = setting(512, "triples of one relation in a batch", low=2)
-    rate: float = setting(1e-3, "the highest learning rate", above=0)
-    parts: int = setting(48, "bytes per text after quantisation", low=1)
-    pool: int = setting(20_000, "largest number of tails per relation", low=1)
-    seed: int = setting(0, "of weights, batches and the pool", **_SEED)
+    steps: Count = setting(2500, "number of batches")
+    batch_size: Annotated[int, Ge(2)] = setting(512, "triples of one relation in a batch")
+    rate: Positive = setting(1e-3, "the highest learning rate")
+    parts: Count = setting(48, "bytes per text after quantisation")
+    pool: Count = setting(20_000, "largest number of tails per relation")
+    seed: Seed = setting(0, "of weights, batches and the pool")
 
 
 @dataclass(frozen=True)
 class TripleRecipe(Recipe):
     """Settings of ``train kg-bert``."""
 
-    epochs: float = setting(3.0, "passes over the triples, without steps", above=0)
-    steps: int | None = setting(None, "number of batches, in place of epochs", low=1)
-    batch_size: int = setting(32, "triples in a batch (for KG-BERT, each with a corrupted one)", low=1)
-    rate: float = setting(5e-5, "the highest learning rate", above=0)
-    checkpoint_every: int = setting(500, "steps between checkpoints; 0 keeps none", low=0)
-    seed: int = setting(0, "of order, dropout and random choices", **_SEED)
+    epochs: Positive = setting(3.0, "passes over the triples, without steps")
+    steps: Count | None = setting(None, "number of batches, in place of epochs")
+    batch_size: Count = setting(32, "triples in a batch (for KG-BERT, each with a corrupted one)")
+    rate: Positive = setting(5e-5, "the highest learning rate")
+    checkpoint_every: Natural = setting(500, "steps between checkpoints; 0 keeps none")
+    seed: Seed = setting(0, "of order, dropout and random choices")
 
     def steps_for(self, triples: int) -> int:
         """Return the number of batches for so many triples."""
@@ -286,22 +270,24 @@ class TripleRecipe(Recipe):
 class CometRecipe(TripleRecipe):
     """Settings of ``train comet``."""
 
-    layers: int | None = setting(None, "train only this many top layers of a causal model; else all", low=1)
-    dtype: str = setting("float32", "precision of the computation", choices=_DTYPES)
+    layers: Count | None = setting(None, "train only this many top layers of a causal model; else all")
+    dtype: Dtype = setting("float32", "precision of the computation")
 
 
 @dataclass(frozen=True)
 class RatingRecipe(Recipe):
     """Settings of ``train cross-encoder``."""
 
-    epochs: float = setting(3.0, "passes over the ratings, without steps", above=0)
-    steps: int | None = setting(None, "number of batches, in place of epochs", low=1)
-    batch_size: int = setting(16, "ratings in a batch", low=1)
-    rate: float = setting(2e-5, "the highest learning rate", above=0)
-    rating: str = setting("event_cs", "the rating of DECO to learn", choices=("event_cs", "general_cs"))
-    held_out: float = setting(0.1, "share of the conversations that is left out, for the reported agreement", low=0, high=0.9)
-    checkpoint_every: int = setting(500, "steps between checkpoints; 0 keeps none", low=0)
-    seed: int = setting(0, "of the conversations left out, order and dropout", **_SEED)
+    epochs: Positive = setting(3.0, "passes over the ratings, without steps")
+    steps: Count | None = setting(None, "number of batches, in place of epochs")
+    batch_size: Count = setting(16, "ratings in a batch")
+    rate: Positive = setting(2e-5, "the highest learning rate")
+    rating: Literal["event_cs", "general_cs"] = setting("event_cs", "the rating of DECO to learn")
+    held_out: Annotated[float, Ge(0), Le(0.9)] = setting(
+        0.1, "share of the conversations that is left out, for the reported agreement"
+    )
+    checkpoint_every: Natural = setting(500, "steps between checkpoints; 0 keeps none")
+    seed: Seed = setting(0, "of the conversations left out, order and dropout")
 
     def steps_for(self, ratings: int) -> int:
         """Return the number of batches for so many ratings."""
@@ -312,76 +298,76 @@ class RatingRecipe(Recipe):
 class CiceroRecipe(Recipe):
     """Settings of ``train cicero``; the defaults are those of Ghosal et al. (ACL 2022)."""
 
-    epochs: int = setting(5, "passes over the examples", low=1)
-    batch_size: int = setting(4, "examples in a step", low=1)
-    rate: float = setting(5e-6, "the learning rate", above=0)
-    optimizer: str = setting("adafactor", "the optimizer, with a constant rate", choices=("adafactor", "adamw"))
-    source: int = setting(512, "longest input in tokens; the context of a longer one loses turns", low=32)
+    epochs: Count = setting(5, "passes over the examples")
+    batch_size: Count = setting(4, "examples in a step")
+    rate: Positive = setting(5e-6, "the learning rate")
+    optimizer: Literal["adafactor", "adamw"] = setting("adafactor", "the optimizer, with a constant rate")
+    source: Annotated[int, Ge(32)] = setting(512, "longest input in tokens; the context of a longer one loses turns")
     subtasks: str = setting("all", "of generation: all, or names with commas, such as cause,subsequent-clipped")
-    answers: str = setting("all", "of choices: all right ones, or a single one", choices=("all", "single"))
-    checkpoint_every: int = setting(500, "steps between checkpoints; 0 keeps none", low=0)
+    answers: Literal["all", "single"] = setting("all", "of choices: all right ones, or a single one")
+    checkpoint_every: Natural = setting(500, "steps between checkpoints; 0 keeps none")
     licence: str | None = setting(None, "licence of the model, for the card")
-    seed: int = setting(0, "of a new output's weights, the order and dropout", **_SEED)
+    seed: Seed = setting(0, "of a new output's weights, the order and dropout")
 
 
 @dataclass(frozen=True)
 class LanguageModelRecipe(Recipe):
     """Settings of ``train language-model``."""
 
-    steps: int = setting(200, "number of batches", low=1)
-    tokens: int = setting(2_048, "tokens in a batch, including padding", low=1)
-    layers: int | None = setting(None, "number of trained layers, counted from the output; else two in five", low=1)
-    rate: float = setting(2e-4, "the highest learning rate", above=0)
-    dtype: str | None = setting(None, "precision of the computation; else bfloat16 on a GPU, float32 on a CPU", choices=_DTYPES)
-    checkpoint_every: int = setting(50, "steps between checkpoints; 0 keeps none", low=0)
+    steps: Count = setting(200, "number of batches")
+    tokens: Count = setting(2_048, "tokens in a batch, including padding")
+    layers: Count | None = setting(None, "number of trained layers, counted from the output; else two in five")
+    rate: Positive = setting(2e-4, "the highest learning rate")
+    dtype: Dtype | None = setting(None, "precision of the computation; else bfloat16 on a GPU, float32 on a CPU")
+    checkpoint_every: Natural = setting(50, "steps between checkpoints; 0 keeps none")
     licence: str | None = setting(None, "licence of the model, for the card")
-    seed: int = setting(0, "of the held-out dialogues, the windows and their order", **_SEED)
+    seed: Seed = setting(0, "of the held-out dialogues, the windows and their order")
 
 
 @dataclass(frozen=True)
 class ResponderRecipe(Recipe):
     """Settings of ``train responder``; the weights of the losses and one distractor are those of Wolf et al. (2019)."""
 
-    steps: int = setting(1_000, "number of batches", low=1)
-    batch_size: int = setting(8, "responses in a batch, each with its distractors", low=1)
-    distractors: int = setting(1, "false responses to each history, turns of other dialogues; 0: language modelling alone", low=0)
-    language_weight: float = setting(2.0, "of the language modelling loss", low=0)
-    choice_weight: float = setting(1.0, "of the multiple-choice loss", low=0)
-    evaluation_turns: int = setting(200, "held-out turns whose perplexity is measured before and after", low=1)
-    longest: int = setting(256, "most tokens of a history with a response; the history loses its beginning", low=16)
-    layers: int | None = setting(None, "number of trained layers, counted from the output; else two in five", low=1)
-    rate: float = setting(6.25e-5, "the highest learning rate", above=0)
-    dtype: str | None = setting(None, "precision of the computation; else bfloat16 on a GPU, float32 on a CPU", choices=_DTYPES)
-    checkpoint_every: int = setting(100, "steps between checkpoints; 0 keeps none", low=0)
+    steps: Count = setting(1_000, "number of batches")
+    batch_size: Count = setting(8, "responses in a batch, each with its distractors")
+    distractors: Natural = setting(1, "false responses to each history, turns of other dialogues; 0: language modelling alone")
+    language_weight: NonNegative = setting(2.0, "of the language modelling loss")
+    choice_weight: NonNegative = setting(1.0, "of the multiple-choice loss")
+    evaluation_turns: Count = setting(200, "held-out turns whose perplexity is measured before and after")
+    longest: Annotated[int, Ge(16)] = setting(256, "most tokens of a history with a response; the history loses its beginning")
+    layers: Count | None = setting(None, "number of trained layers, counted from the output; else two in five")
+    rate: Positive = setting(6.25e-5, "the highest learning rate")
+    dtype: Dtype | None = setting(None, "precision of the computation; else bfloat16 on a GPU, float32 on a CPU")
+    checkpoint_every: Natural = setting(100, "steps between checkpoints; 0 keeps none")
     licence: str | None = setting(None, "licence of the model, for the card")
-    seed: int = setting(0, "of the held-out dialogues, the distractors and the order", **_SEED)
+    seed: Seed = setting(0, "of the held-out dialogues, the distractors and the order")
 
 
 @dataclass(frozen=True)
 class HeadRecipe(Recipe):
     """Settings of the response selection head of ``coherence``."""
 
-    width: int = setting(128, "dimension of the common space", low=1)
-    epochs: int = setting(5, "passes over all pairs", low=1)
-    batch: int = setting(256, "pairs in a step", low=1)
-    rate: float = setting(1e-3, "the highest learning rate", above=0)
-    decay: float = setting(0.01, "weight decay", low=0)
-    dropout: float = setting(0.2, "of pooled vectors", low=0, high=1)
+    width: Count = setting(128, "dimension of the common space")
+    epochs: Count = setting(5, "passes over all pairs")
+    batch: Count = setting(256, "pairs in a step")
+    rate: Positive = setting(1e-3, "the highest learning rate")
+    decay: NonNegative = setting(0.01, "weight decay")
+    dropout: Share = setting(0.2, "of pooled vectors")
 
 
 @dataclass(frozen=True)
 class CoherenceRecipe(Recipe):
     """Settings of ``train coherence``."""
 
-    terms: int = setting(30_000, "number of terms: the most frequent words and pairs of words", low=1)
-    edges: int = setting(1_200_000, "largest number of associations", low=1)
-    max_pairs: int = setting(200_000, "largest number of turn pairs to train the head on", low=1)
-    copy_share: float = setting(0.1, "near copies of recent turns per true response, when the parts are weighted", low=0)
-    weighting_dialogues: int = setting(300, "held-out dialogues for fitting the weights with a language model", low=2)
-    similarity_factor: float = setting(2.0, "the fitted weight of similarity is multiplied by this", low=0)
+    terms: Count = setting(30_000, "number of terms: the most frequent words and pairs of words")
+    edges: Count = setting(1_200_000, "largest number of associations")
+    max_pairs: Count = setting(200_000, "largest number of turn pairs to train the head on")
+    copy_share: NonNegative = setting(0.1, "near copies of recent turns per true response, when the parts are weighted")
+    weighting_dialogues: Annotated[int, Ge(2)] = setting(300, "held-out dialogues for fitting the weights with a language model")
+    similarity_factor: NonNegative = setting(2.0, "the fitted weight of similarity is multiplied by this")
     cross_corpus_weights: bool = setting(True, "with several corpora, fit the weights to parts trained without the corpus too")
     licence: str | None = setting(None, "licence of the data, for the card")
-    seed: int = setting(0, "of the held-out dialogues, the head's weights, the order and random choices", **_SEED)
+    seed: Seed = setting(0, "of the held-out dialogues, the head's weights, the order and random choices")
     head: HeadRecipe = field(default_factory=HeadRecipe, metadata={"help": "the response selection head"})
 
 
@@ -389,33 +375,33 @@ class CoherenceRecipe(Recipe):
 class NetworkRecipe(Recipe):
     """Settings of the networks of ``commonsense``."""
 
-    hidden: tuple[int, ...] = setting((4,), "neurons of each hidden layer", low=1)
-    alpha: float = setting(1.0, "weight of the L2 penalty, which keeps a model of few judgements smooth", low=0)
-    members: int = setting(5, "number of networks that are averaged", low=1, high=100)
-    activation: str = setting("tanh", "of the hidden layers", choices=("tanh", "relu"))
-    learning_rate: float = setting(0.01, "of Adam", above=0)
-    epochs: int = setting(500, "largest number of passes", low=1)
-    patience: int = setting(20, "epochs without a better validation score after which fitting stops", low=1)
-    validation: float = setting(0.1, "share of the training part for early stopping", above=0, high=0.9)
+    hidden: tuple[Count, ...] = setting((4,), "neurons of each hidden layer")
+    alpha: NonNegative = setting(1.0, "weight of the L2 penalty, which keeps a model of few judgements smooth")
+    members: Annotated[int, Ge(1), Le(100)] = setting(5, "number of networks that are averaged")
+    activation: Literal["tanh", "relu"] = setting("tanh", "of the hidden layers")
+    learning_rate: Positive = setting(0.01, "of Adam")
+    epochs: Count = setting(500, "largest number of passes")
+    patience: Count = setting(20, "epochs without a better validation score after which fitting stops")
+    validation: Annotated[float, Gt(0), Le(0.9)] = setting(0.1, "share of the training part for early stopping")
 
 
 @dataclass(frozen=True)
 class CommonsenseRecipe(Recipe):
     """Settings of ``train commonsense``."""
 
-    variant: str = setting(
-        "symbolic", "features: triples and length, a language model's losses, or all", choices=("symbolic", "neural", "all")
+    variant: Literal["symbolic", "neural", "all"] = setting(
+        "symbolic", "features: triples and length, a language model's losses, or all"
     )
-    count: str = setting("pairs", "count pairs of connected concepts, or distinct triples", choices=("pairs", "triples"))
+    count: Literal["pairs", "triples"] = setting("pairs", "count pairs of connected concepts, or distinct triples")
     contrast: bool = setting(False, "train on dialogues without ratings: own responses (1) against random ones (0)")
-    rating: str = setting("event_cs", "the rating of DECO to use", choices=("event_cs", "general_cs"))
+    rating: Literal["event_cs", "general_cs"] = setting("event_cs", "the rating of DECO to use")
     pipeline: str | None = setting(None, "spaCy pipeline, a name or folder; else the one that ships")
-    folds: int = setting(10, "folds of the cross-validation; 0: random splits", low=0)
-    shares: tuple[float, ...] = setting((0.8, 0.1, 0.1), "of random splits: training, early stopping, test", above=0)
-    rounds: int = setting(10, "number of random splits", low=1)
-    resamples: int = setting(10_000, "bootstrap resamples for the 95% intervals", low=1)
+    folds: Natural = setting(10, "folds of the cross-validation; 0: random splits")
+    shares: tuple[Positive, ...] = setting((0.8, 0.1, 0.1), "of random splits: training, early stopping, test")
+    rounds: Count = setting(10, "number of random splits")
+    resamples: Count = setting(10_000, "bootstrap resamples for the 95% intervals")
     licence: str | None = setting(None, "licence of the data, for the card")
-    seed: int = setting(0, "of folds, networks, background sample and bootstrap", **_SEED)
+    seed: Seed = setting(0, "of folds, networks, background sample and bootstrap")
     networks: NetworkRecipe = field(default_factory=NetworkRecipe, metadata={"help": "the networks, whose mean is the score"})
 
 
@@ -424,18 +410,18 @@ class GradeNetworkRecipe(Recipe):
     """The network of ``grade``: the settable part of :class:`tacit.reasoning.metrics.grade.network.GradeConfig`."""
 
     graph: bool = setting(True, "with a graph branch")
-    limits: tuple[int, ...] = setting((10, 10), "neighbours averaged at one hop, at two, at three; [] for none", low=1)
+    limits: tuple[Count, ...] = setting((10, 10), "neighbours averaged at one hop, at two, at three; [] for none")
     hop_attention: bool = setting(True, "graph attention is weighted by hops")
-    profile: str = setting("paper", "edge weights: 1/hops, or those of the released code", choices=("paper", "released"))
-    turns: int = setting(2, "last turns of the history that form the context", low=1)
-    hidden: int = setting(128, "width of nodes, a multiple of heads", low=1)
-    layers: int = setting(3, "of graph attention", low=1)
-    heads: int = setting(4, "of graph attention", low=1)
-    head: tuple[int, ...] = setting((128, 64), "widths of the hidden layers of the head", low=1)
-    pair: int = setting(128, "width of a text in the frozen branch", low=1)
-    pooling: str = setting("mean", "of the tokens of a tuned encoder", choices=("mean", "first"))
-    threshold: float = setting(0.15, "smallest tf-idf of a keyword", low=0)
-    most: int = setting(16, "largest number of keywords of a turn", low=1)
+    profile: Literal["paper", "released"] = setting("paper", "edge weights: 1/hops, or those of the released code")
+    turns: Count = setting(2, "last turns of the history that form the context")
+    hidden: Count = setting(128, "width of nodes, a multiple of heads")
+    layers: Count = setting(3, "of graph attention")
+    heads: Count = setting(4, "of graph attention")
+    head: tuple[Count, ...] = setting((128, 64), "widths of the hidden layers of the head")
+    pair: Count = setting(128, "width of a text in the frozen branch")
+    pooling: Literal["mean", "first"] = setting("mean", "of the tokens of a tuned encoder")
+    threshold: NonNegative = setting(0.15, "smallest tf-idf of a keyword")
+    most: Count = setting(16, "largest number of keywords of a turn")
 
 
 @dataclass(frozen=True)
@@ -446,21 +432,21 @@ class GradeRecipe(Recipe):
     tuned: str | None = setting(None, "a BERT-like model to fine-tune, which reads context and response together; else none")
     vectors: str | None = setting(None, "folder of concept vectors such as Numberbatch; else those of the encoder")
     pipeline: str | None = setting(None, "spaCy pipeline, a name or folder; else the one that ships")
-    negatives: str = setting(
-        "random", "false responses: similar to the true one in words and in meaning, or random", choices=("hard", "random")
+    negatives: Literal["hard", "random"] = setting(
+        "random", "false responses: similar to the true one in words and in meaning, or random"
     )
-    pairs: int | None = setting(None, "train on about this many pairs; else on all", low=20)
-    epochs: int = setting(3, "passes over the pairs", low=1)
-    batch: int = setting(64, "pairs in a step", low=1)
-    rate: float = setting(1e-3, "the highest learning rate, after a warm-up; then it falls linearly to 0", above=0)
-    warmup: float = setting(0.1, "share of the steps in which the learning rate rises from 0", low=0, high=1)
-    decay: float = setting(0.0, "weight decay", low=0)
-    margin: float = setting(0.1, "of the ranking loss", above=0)
-    clip: float = setting(1.0, "largest norm of the gradient", above=0)
-    drop_edge: float = setting(0.1, "share of the edges dropped in training", low=0, high=0.99)
-    evaluations_per_epoch: int = setting(4, "evaluations on the development pairs per epoch, with a checkpoint each", low=1)
+    pairs: Annotated[int, Ge(20)] | None = setting(None, "train on about this many pairs; else on all")
+    epochs: Count = setting(3, "passes over the pairs")
+    batch: Count = setting(64, "pairs in a step")
+    rate: Positive = setting(1e-3, "the highest learning rate, after a warm-up; then it falls linearly to 0")
+    warmup: Share = setting(0.1, "share of the steps in which the learning rate rises from 0")
+    decay: NonNegative = setting(0.0, "weight decay")
+    margin: Positive = setting(0.1, "of the ranking loss")
+    clip: Positive = setting(1.0, "largest norm of the gradient")
+    drop_edge: Annotated[float, Ge(0), Le(0.99)] = setting(0.1, "share of the edges dropped in training")
+    evaluations_per_epoch: Count = setting(4, "evaluations on the development pairs per epoch, with a checkpoint each")
     licence: str | None = setting(None, "licence of the data, for the card")
-    seed: int = setting(0, "of weights, order, dropout and dropped edges", **_SEED)
+    seed: Seed = setting(0, "of weights, order, dropout and dropped edges")
     network: GradeNetworkRecipe = field(default_factory=GradeNetworkRecipe, metadata={"help": "the network"})
 
     def check(self, place: str = "") -> None:
@@ -477,20 +463,20 @@ class GradeRecipe(Recipe):
 class JudgementRecipe(Recipe):
     """Settings of ``train judgement``."""
 
-    histories: int = setting(1_000, "largest number of histories of each corpus", low=1)
-    false: int = setting(3, "false responses to each history, of different kinds", low=1, high=6)
-    dtype: str = setting("bfloat16", "precision of the language model", choices=("float32", "bfloat16", "float16"))
+    histories: Count = setting(1_000, "largest number of histories of each corpus")
+    false: Annotated[int, Ge(1), Le(6)] = setting(3, "false responses to each history, of different kinds")
+    dtype: Literal["float32", "bfloat16", "float16"] = setting("bfloat16", "precision of the language model")
     licence: str | None = setting(None, "licence of the data, for the card")
-    seed: int = setting(0, "of the places, the kinds and the false responses", **_SEED)
+    seed: Seed = setting(0, "of the places, the kinds and the false responses")
 
 
 @dataclass(frozen=True)
 class ChoiceProbeRecipe(Recipe):
     """Settings of ``train choice-probe``."""
 
-    dtype: str = setting("bfloat16", "precision of the language model", choices=("float32", "bfloat16", "float16"))
+    dtype: Literal["float32", "bfloat16", "float16"] = setting("bfloat16", "precision of the language model")
     licence: str | None = setting(None, "licence of the data, for the card")
-    seed: int = setting(0, "of the folds", **_SEED)
+    seed: Seed = setting(0, "of the folds")
 
 
 #: The settings of Huang et al. (EMNLP 2020, section 4.1) and of their released code, whose idf has base 10.
@@ -510,11 +496,11 @@ GRADE_AS_PAPER = GradeRecipe(
 class ReferenceRecipe(Recipe):
     """Settings of ``train reference``."""
 
-    responses: int = setting(2_500, "number of true responses, and of random ones", low=100)
+    responses: Annotated[int, Ge(100)] = setting(2_500, "number of true responses, and of random ones")
     held_out: bool = setting(False, "draw from the tenth that train coherence holds out with the same files and seed")
-    batch_size: int | None = setting(None, "responses scored together; else as the metric prefers", low=1)
+    batch_size: Count | None = setting(None, "responses scored together; else as the metric prefers")
     licence: str | None = setting(None, "licence of the dialogues, for the reference")
-    seed: int = setting(0, "of the sample", **_SEED)
+    seed: Seed = setting(0, "of the sample")
 
 
 RECIPES: dict[str, dict[str, Recipe]] = {
