@@ -81,21 +81,12 @@ def read_dialogues(path: str | os.PathLike[str], *, strict: bool = False) -> Ite
 
 
 def item_records(source: ByteSource, columns: Mapping[str, str] | None = None) -> Iterator[Line]:
-    """Yield the records of a dialogue file for :func:`items_of`, which may run on another machine.
-
-    Raises:
-        InputError: as for :func:`read_items`.
-    """
+    """Yield the records of a dialogue file for :func:`items_of`, which may run on another machine."""
     return read_records(source, Columns(has_items, _FORMS, "dialogues", columns or {}))
 
 
 def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterator[Item | ItemError]:
-    """Yield the items of ``rows``, some records of the dialogue file at ``path``, as :func:`read_items` does for all.
-
-    Raises:
-        InputError: under ``strict``, for the first record without an item.
-        DamagedInput: under ``strict``, the file ends early.
-    """
+    """Yield the items of ``rows``, some records of the dialogue file at ``path``, as :func:`read_items` does for all."""
     records = parsed_records(rows, path, lambda value, line: items_in(json_object(value, _FORMS), line), strict=strict)
     for items in records:
         for item in [items] if isinstance(items, ItemError) else items:
@@ -134,18 +125,10 @@ def parsed_rows(
 def parsed_records(
     rows: Iterable[Line], path: str, parse: Callable[[Any, int], T], *, strict: bool, id_field: str = "id"
 ) -> Iterator[T | ItemError]:
-    """Yield what ``parse`` makes of the JSON value and the number of each record; skip blank lines.
+    """Yield what ``parse`` makes of the JSON value and the number of each record of the file at ``path``; skip blank lines.
 
-    A record that ``parse`` refuses by BrokenRecord or InputError gives an :class:`ItemError`.
-
-    Args:
-        rows: records of the file at ``path``.
-        strict: end at the first record that cannot be used.
-        id_field: the field with the record's ID, for the errors.
-
-    Raises:
-        InputError: under ``strict``, for the first record that cannot be used.
-        DamagedInput: under ``strict``, the file ends early.
+    A record that it refuses by BrokenRecord or InputError gives an :class:`ItemError` with the ID in ``id_field``; under
+    ``strict`` it ends the reading by InputError, and a file that ends early by DamagedInput.
     """
     for line in rows:
         text, reason = decode(line)

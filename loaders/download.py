@@ -91,17 +91,8 @@ def fetch(
 
 
 def take(name: str, directory: str | os.PathLike[str], into: str | os.PathLike[str]) -> tuple[Path, ...]:
-    """Return the files to load of the official file ``name`` in ``directory``, which is only read; archives are unpacked.
-
-    Args:
-        name: a key of :func:`tacit.loaders.download.all_sources`.
-        directory: folder with the file under its official name.
-        into: folder for the tables of an archive; created when it does not exist.
-
-    Raises:
-        InputError: the name is unknown.
-        FetchError: the file is not there, differs from what was published, or cannot be unpacked.
-    """
+    """Return the files to load of the official file ``name`` in ``directory``, which is only read; archives are unpacked
+    ``into``."""
     wanted = find_source(name)
     path = Path(directory) / wanted.file
     try:
@@ -119,12 +110,7 @@ def take(name: str, directory: str | os.PathLike[str], into: str | os.PathLike[s
 
 
 def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
-    """Return whether a checksum is known for the official file ``name``, so that :func:`fetch` compared it, and its sha256.
-
-    Args:
-        name: a key of :func:`tacit.loaders.download.all_sources`.
-        path: the folder that it was downloaded into.
-    """
+    """Return whether a checksum is known for the official file ``name`` in the folder ``path``, and its sha256."""
     wanted = find_source(name)
     return wanted.sha256 is not None, wanted.sha256 or sha256_of(Path(path) / wanted.file)
 

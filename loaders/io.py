@@ -71,11 +71,7 @@ class ByteSource:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open ``path``.
-
-        Raises:
-            InputError: it does not exist, is a directory or is not readable.
-        """
+        """Open ``path``."""
         self.path = os.fspath(path)
         self.bytes_read = 0
         self.bytes_checked = 0
@@ -242,10 +238,7 @@ class ByteSource:
 def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
     """Decompress every member of a gzip file that begins with ``data`` and continues with ``read()``, until that returns nothing.
 
-    Zero padding after a member is allowed, any other data is damage.
-
-    Raises:
-        _Damaged: a checksum or length is wrong, or the stream is invalid, truncated, or followed by other data.
+    Zero padding after a member is allowed; any other data, and a wrong checksum or length, is :class:`_Damaged`.
     """
     from isal import igzip_lib
 

@@ -306,11 +306,7 @@ def open_mapping(mapping: Mapping | str | os.PathLike[str]) -> Mapping:
 
 
 def parse_mapping(table: dict[str, Any], place: str = "the mapping", name: str = "") -> Mapping:
-    """Return the mapping in a table, as TOML has it; ``name`` is used when it gives none.
-
-    Raises:
-        InputError: what it says is wrong.
-    """
+    """Return the mapping in a table, as TOML has it; ``name`` is used when it gives none."""
     try:
         mapping = load_strictly(Mapping, {"name": name, **_with_tables(table)})
     except Unfit as error:

@@ -59,11 +59,7 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 
 def check_format(name: str | None, path: str) -> Format:
-    """Return the RDF format with this name, or that of the suffix of ``path`` (before ``.gz``) when the name is None.
-
-    Raises:
-        InputError: it is not Turtle, N-Triples or RDF/XML.
-    """
+    """Return the RDF format with this name, or that of the suffix of ``path`` (before ``.gz``) when the name is None."""
     wanted = name if name is not None else Path(path.removesuffix(".gz")).suffix.lstrip(".")
     if wanted.lower() in FORMATS:
         return FORMATS[wanted.lower()]
@@ -121,9 +117,6 @@ def read_mapping(mapping: Mapping[str, str | None] | str | os.PathLike[str] | No
     """Return predicate IRI -> relation, with an empty text for predicates to exclude; from a file when a path is given.
 
     The entries are at the top level of the TOML or JSON file, or in its table ``predicates``.
-
-    Raises:
-        InputError: the file cannot be read, or an entry is not predicate IRI -> relation name.
     """
     if mapping is None:
         return {}

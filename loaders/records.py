@@ -57,11 +57,7 @@ class Columns(NamedTuple):
         return [field_of.get(name, "" if name in self.named else name) for name in columns]
 
     def check(self, columns: Sequence[str], path: str) -> None:
-        """Check that a table with ``columns``, in lower case, has those that are named.
-
-        Raises:
-            InputError: it has not.
-        """
+        """Raise :class:`InputError` unless a table with ``columns``, in lower case, has those that are named."""
         for field, column in self.named.items():
             if column.strip().lower() not in columns:
                 raise InputError(f"{path} has no column {column!r} for {field}; it has {_listed(columns)}")
@@ -74,11 +70,7 @@ class Damage(str):
 
 
 def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
-    """Yield the records of ``source``, in its order; call once.
-
-    Raises:
-        InputError: while iterating: the file has none of the formats, or is a table without the required columns.
-    """
+    """Yield the records of ``source``, in its order; InputError, while iterating, for other formats and columns. Call once."""
     peeked = Peeked(source)
     head = peeked.head.lstrip()
     if head.startswith(_PARQUET):
@@ -258,13 +250,9 @@ class TableRow(NamedTuple):
 def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True, strict: bool = False) -> Iterator[TableRow]:
     """Yield the rows of a table, the heading included, without empty ones.
 
-    Bytes that are not UTF-8 are surrogates in the cells. Where the file ends early, the last flaw is a :class:`Damage`.
-
-    Args:
-        source: the file's content.
-        delimiter: one character.
-        quoted: whether cells with delimiters or line breaks stand in double quotes, as in CSV.
-        strict: whether a row with a misplaced quote has a flaw.
+    Bytes that are not UTF-8 are surrogates in the cells. Where the file ends early, the last flaw is a :class:`Damage`. With
+    ``quoted`` cells stand in double quotes where they need it, as in CSV; with ``strict`` a row with a misplaced quote has a
+    flaw.
     """
     flaws: list[Line] = []
     left_out = 0  # lines that are too long
@@ -365,11 +353,7 @@ class JsonRow(NamedTuple):
 
 
 def json_rows(path: str | os.PathLike[str]) -> Iterator[JsonRow]:
-    """Yield the objects of a file of JSON lines (gzip or plain; ``-`` is standard input) in its order, without blank lines.
-
-    Raises:
-        InputError: the file cannot be opened; raised at once.
-    """
+    """Yield the objects of a file of JSON lines (gzip or plain; ``-`` is standard input) in its order, without blank lines."""
     return _rows(ByteSource(path))
 
 

@@ -172,11 +172,7 @@ class TripleReader(Reader[Assertion]):
         )
 
     def _rule(self, name: str, number: int) -> Any:
-        """Return the rule for a relation, or why its rows are left out.
-
-        Raises:
-            LoadError: the relation is unknown.
-        """
+        """Return the rule for a relation, or why its rows are left out; raise :class:`LoadError` when it is unknown."""
         if name in self.mapping.relations.drop:
             found: Rule | str | None = RELATION
         else:

@@ -211,9 +211,8 @@ def _brings(lacking: tuple[str, str]) -> str:
 def choice_table(brief: bool = False) -> str:
     """Return the metrics as a Markdown table, those with the best agreement first; independent of what is installed here.
 
-    Args:
-        brief: of metrics that need no graph, only the one with the best agreement for the same needs; without the columns of
-            range, direction and random responses.
+    A ``brief`` table has the metrics that need a graph and, of the others, only the best of those with the same needs; it has no
+    columns of range, direction and random responses.
     """
     measured = shipped_figures()
     names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
@@ -275,14 +274,8 @@ def _needs(kind: MetricKind) -> list[str]:
 
 
 def lacking(name: str, graph: bool) -> tuple[str, str]:
-    """Return what the metric ``name`` lacks for scoring with its default options, and the command that gets it.
-
-    Both are empty if it lacks nothing. ``graph``: whether there is a graph.
-
-    Raises:
-        InputError: unknown metric.
-        PluginError: it is a plugin that cannot be used.
-    """
+    """Return what the metric ``name`` lacks for scoring with its default options, and the command that gets it; or empty
+    texts."""
     return _missing(metric_kind(name), graph)
 
 

@@ -52,11 +52,7 @@ class EventLinker:
     """
 
     def __init__(self, graph: KnowledgeGraph, pipeline: Parser | str | None = None) -> None:
-        """Link to the English concepts of ``graph``.
-
-        Args:
-            pipeline: a parser, or the name or folder of a spaCy pipeline; the shipped one by default.
-        """
+        """Link to the English concepts of ``graph``, by the spaCy pipeline that ships or another one with a parser."""
         self._analyser = _ParsedEvents(open_parser(pipeline))
         self._linker = Linker(graph, self._analyser)
         self._parts = Linker(graph, _VerbsApart(self._analyser))
@@ -99,12 +95,7 @@ class EventLinker:
             yield sorted({*whole, *inner}, key=lambda mention: (mention.start, -mention.end))
 
     def entry(self, graph: str, events: int) -> LinkEntry:
-        """Return the entry for the manifest, after all links were yielded.
-
-        Args:
-            graph: digest of the graph.
-            events: number of events.
-        """
+        """Return the entry for the manifest, after all links were yielded; ``graph`` is the digest, ``events`` their number."""
         language = self._linker.language
         return LinkEntry(VERSION, self._analyser.signature, language, graph, events, self.mentioning, self.mentions, self.same)
 
@@ -209,12 +200,7 @@ class Linked:
 
 
 def link_events(graph: KnowledgeGraph, progress: Callable[[int], None] | None = None) -> Linked:
-    """Link the events of ``graph``; links that do not follow from it any more are removed, so a second call changes nothing.
-
-    Args:
-        graph: an open graph; with its index, concepts are found faster.
-        progress: called with the number of events since its last call.
-    """
+    """Link the events of ``graph``; links that do not follow from it any more are removed, so a second call changes nothing."""
     store = graph if isinstance(graph, LinksEvents) else linking_store(graph)
     linker = EventLinker(graph)
     made_of: list[tuple[str, int]] = []

@@ -45,11 +45,7 @@ def option_types(make: Callable[..., Any], option: str) -> list[str]:
 
 
 def check_option(name: str, kind: Kind, option: str, value: Any) -> None:
-    """Check the value of an option of ``name``, which is of this ``kind``.
-
-    Raises:
-        InputError: the value is of the wrong type or out of range.
-    """
+    """Raise :class:`InputError` when the value of an option of ``name`` is of the wrong type or out of range."""
     limits = kind.range_of(option)
     kinds = option_types(kind.maker(), option)
     if ("object" in kinds and not isinstance(value, _JSON_TYPES)) or any(_TESTS[one](value) for one in kinds if one in _TESTS):

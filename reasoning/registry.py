@@ -357,11 +357,7 @@ class _PluggedScorer:
         self.signature = f"{scorer.signature}@{kind.plugin.replace(' ', '-')}"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        """Score the tuples.
-
-        Raises:
-            PluginError: the plugin fails, or returns another number of scores than there are tuples.
-        """
+        """Score the tuples; raise :class:`PluginError` when the plugin fails or returns another number of scores."""
         scores: list[TupleScore] = call_plugin(self._name, self._kind, lambda: list(self._scorer.score(tuples)), "fails")
         if len(scores) != len(tuples):
             raise PluginError(f"{self._name} of {self._kind.plugin} returns {len(scores)} scores for {len(tuples)} tuples")

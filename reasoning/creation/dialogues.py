@@ -45,16 +45,9 @@ class Limits:
 def choose_dialogues(
     dialogues: Sequence[Sequence[str]], limits: Limits | None = None, *, progress: Callable[[int], object] | None = None
 ) -> list[Left | None]:
-    """Return for each dialogue why it is left out, the first reason of :class:`Left` that holds; None: it is chosen.
+    """Return for each dialogue, a list of turns, the first reason of :class:`Left` for which it is left out; None: it is chosen.
 
     Of duplicates the first is chosen. Word weights come from the dialogues that are within the other limits.
-
-    Args:
-        dialogues: lists of turns, with or without the letter of their speaker.
-        progress: called with the number of further dialogues that are judged.
-
-    Raises:
-        InputError: the cosine of the limits is 0 or less.
     """
     limits = limits or Limits()
     if not limits.cosine > 0:

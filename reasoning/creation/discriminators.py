@@ -130,12 +130,7 @@ class Encoder:
     def __init__(
         self, problem: Problem, model: str | Path, recipe: CiceroRecipe | None = None, *, device: str | None = None
     ) -> None:
-        """Find the model.
-
-        Raises:
-            ModelError: it is not found, or not an encoder.
-            MissingExtra: torch or transformers is not installed.
-        """
+        """Find the model."""
         from ..inference.trained import kind_of
         from ..models.hub import find_model, need
 

@@ -59,11 +59,9 @@ class Target:
 def lexrank(likeness: Floats, *, damping: float = DAMPING) -> Floats:
     """Return the LexRank of sentences: the stationary distribution of a random walk over their likeness, shape (sentences,).
 
-    Continuous LexRank: the walk goes from a sentence to any, itself included, in proportion to their likeness; with probability
-    1 - ``damping``, or from a sentence without any likeness, to one at random. By power iteration, to 1e-12 in all.
-
-    Args:
-        likeness: not negative, shape (sentences, sentences).
+    Continuous LexRank: the walk goes from a sentence to any, itself included, in proportion to their ``likeness``, >= 0, shape
+    (sentences, sentences); with probability 1 - ``damping``, or from a sentence without any likeness, to one at random. By power
+    iteration, to 1e-12 in all.
     """
     number = len(likeness)
     totals = likeness.sum(axis=1, keepdims=True)
@@ -91,16 +89,12 @@ def segments(turns: int) -> list[range]:
 
 
 def choose_targets(dialogue: Sequence[str], weights: TfIdf, rng: Random) -> list[Target]:
-    """Return the targets of a dialogue in the order of its turns.
+    """Return the targets of a dialogue in the order of its turns; ``weights`` of the words are for LexRank.
 
     The number is drawn evenly from :func:`number_of_targets`. The last turn is one. Of the others half, rounded up, are the most
     central of each segment in turn, beginning at a random one; the rest are the longest turn and those with I'm, I'd, I've or
     I'll, longest first, and then the next longest. LexRank is over the whole dialogue. A turn without words, and one whose words
     a later turn repeats, is no target, since the text of a target must name one turn. So short dialogues may have fewer.
-
-    Args:
-        dialogue: the turns, oldest first, with or without the letter of their speaker.
-        weights: of the words, for LexRank.
     """
     words = [words_of(without_speaker(turn)) for turn in dialogue]
     free = [

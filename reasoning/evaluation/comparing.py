@@ -96,11 +96,8 @@ class SystemComparison(Json):
 
 
 def match(first: Iterable[Item], second: Iterable[Item]) -> tuple[list[tuple[Item, Item]], tuple[int, int]]:
-    """Pair the items of two systems that have equal histories; several with one history are paired in their order.
-
-    Returns:
-        The pairs, in the order of the first system's items, and how many items of each have no partner.
-    """
+    """Return the pairs of items of two systems that have equal histories, in order, and how many items of each have no
+    partner."""
     waiting: dict[tuple[str, ...], list[Item]] = {}
     others = 0
     for item in second:
@@ -172,12 +169,8 @@ def paired_difference(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> PairedDifference:
-    """Compare the scores of two systems, shape (pairs,); NaN where the metric cannot judge.
-
-    Args:
-        groups: the conversation of each pair, shape (pairs,).
-        better: ``higher``, ``lower``, or empty.
-    """
+    """Compare the scores of two systems, shape (pairs,), NaN where the metric cannot judge; ``groups``: the conversation of
+    each."""
     known = np.isfinite(first) & np.isfinite(second)
     n, left_out = int(known.sum()), int((~known).sum())
     if not n:

@@ -56,11 +56,7 @@ def undefined(scores: Floats, ratings: Floats) -> str:
 
 
 def correlate(scores: Floats, ratings: Floats) -> tuple[Correlation, Correlation, Correlation]:
-    """Return Pearson's r, Spearman's rho and Kendall's tau-b with p-values as scipy computes them, without intervals.
-
-    Args:
-        scores, ratings: finite, of one length; the values are None where :func:`undefined` gives a reason.
-    """
+    """Return Pearson's r, Spearman's rho and Kendall's tau-b with p-values; None where :func:`undefined` gives a reason."""
     if undefined(scores, ratings):
         return Correlation(), Correlation(), Correlation()
     from scipy import stats

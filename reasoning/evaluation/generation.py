@@ -37,12 +37,7 @@ Words = tuple[str, ...]
 
 
 def bleu(pairs: Sequence[Pair], order: int = 2) -> float:
-    """Return corpus BLEU up to n-grams of ``order`` words, in 0..1, without smoothing.
-
-    Raises:
-        InputError: there are no pairs, a text has no reference, or ``order`` is below 1.
-        MissingExtra: sacrebleu or nltk is not installed.
-    """
+    """Return corpus BLEU up to n-grams of ``order`` words, in 0..1, without smoothing."""
     _check(pairs)
     if order < 1:
         raise InputError(f"the order of BLEU must be >= 1, not {order}")
@@ -54,36 +49,21 @@ def bleu(pairs: Sequence[Pair], order: int = 2) -> float:
 
 
 def meteor(pairs: Sequence[Pair]) -> float:
-    """Return the mean of the metric ``meteor``, in 0..1: matches of words and stems, and of synonyms where nltk has WordNet.
-
-    Raises:
-        InputError: there are no pairs, or a text has no reference.
-        MissingExtra: nltk is not installed.
-    """
+    """Return the mean of the metric ``meteor``, in 0..1: matches of words and stems, and of synonyms where nltk has WordNet."""
     from ..metrics.baselines.references import make_meteor
 
     return _mean(make_meteor(), pairs)
 
 
 def rouge_l(pairs: Sequence[Pair]) -> float:
-    """Return the mean of the metric ``rouge_l``, in 0..1: F1 of the longest common subsequence.
-
-    Raises:
-        InputError: there are no pairs, or a text has no reference.
-        MissingExtra: rouge-score is not installed.
-    """
+    """Return the mean of the metric ``rouge_l``, in 0..1: F1 of the longest common subsequence."""
     from ..metrics.baselines.references import make_rouge
 
     return _mean(make_rouge(), pairs)
 
 
 def cider(pairs: Sequence[Pair]) -> float:
-    """Return CIDEr as pycocoevalcap computes it, the mean of :func:`cider_each`, in 0..10.
-
-    Raises:
-        InputError: there are no pairs, or a text has no reference.
-        MissingExtra: nltk is not installed.
-    """
+    """Return CIDEr as pycocoevalcap computes it, the mean of :func:`cider_each`, in 0..10."""
     return float(cider_each(pairs).mean())
 
 
@@ -94,10 +74,6 @@ def cider_each(pairs: Sequence[Pair]) -> NDArray[np.float64]:
     for a reference ``r`` the similarity ``min(g(h), g(r)) g(r) / (|g(h)| |g(r)|)``, times ``exp(-d^2 / 72)`` for ``d`` the
     difference of their numbers of bigrams; the mean over n = 1..4 and over the references is multiplied by 10. Rarity is that
     of these references, so one pair alone has 0, and figures of sets of different sizes cannot be compared.
-
-    Raises:
-        InputError: there are no pairs, or a text has no reference.
-        MissingExtra: nltk is not installed.
     """
     _check(pairs)
     references = [[_ngrams(words(text)) for text in given if text.strip()] for _, given in pairs]
@@ -115,10 +91,6 @@ def distinct_n(pairs: Sequence[Pair], n: int = 2) -> float:
     """Return the share of distinct n-grams among all of the generated texts, in 0..1 (Li et al., NAACL 2016); NaN without any.
 
     References are not looked at, and may be empty. The share falls with the number of texts, so compare sets of one size.
-
-    Raises:
-        InputError: ``n`` is below 1.
-        MissingExtra: nltk is not installed.
     """
     if n < 1:
         raise InputError(f"n of distinct n-grams must be >= 1, not {n}")
@@ -175,11 +147,7 @@ def measure(pairs: Sequence[Pair], encoder: Any = None) -> Measures:
 
 
 def words(text: str) -> Words:
-    """Return the words of a text, lower-cased and without punctuation: ``Don't go!`` -> ``do``, ``n't``, ``go``.
-
-    Raises:
-        MissingExtra: nltk is not installed.
-    """
+    """Return the words of a text, lower-cased and without punctuation: ``Don't go!`` -> ``do``, ``n't``, ``go``."""
     found = _tokenizer().tokenize(_SENTENCE_END.sub(r" \1", text).lower())
     return tuple(word for word in found if word not in _PUNCTUATION)
 

@@ -33,29 +33,17 @@ _SETTINGS = {
 
 
 def check_plotting() -> None:
-    """Check that plots can be drawn.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
-    """
+    """Raise :class:`MissingExtra` when matplotlib is not installed."""
     need("matplotlib.figure", "plot")
 
 
 def draw(
     items: Sequence[Judged], rows: Sequence[Agreement], form: str = "png", *, resamples: int = 10_000, seed: int = 0
 ) -> bytes:
-    """Return a plot of the whole-set rows among ``rows``, a few hundred kB.
+    """Return a plot of the whole-set rows among ``rows``, the output of :func:`evaluate` for ``items``, as ``png`` or ``svg``.
 
     Points are responses, with the human rating on the x axis and the score on the y axis; the line is the least-squares fit of
     the score, the band the middle 95% of the fits to the bootstrap resamples. A metric's panels share one scale of scores.
-
-    Args:
-        items, rows: the input and the output of :func:`evaluate`; at least one row is of a whole data set.
-        form: ``png`` or ``svg``.
-        resamples, seed: as for :func:`evaluate`.
-
-    Raises:
-        MissingExtra: matplotlib is not installed.
     """
     matplotlib = need("matplotlib", "plot")
     agg = need("matplotlib.backends.backend_agg", "plot")

@@ -28,14 +28,8 @@ def draw(history: Sequence[str], response: str, score: Score, width: int = 960) 
     """Return the picture as SVG; deterministic, byte for byte.
 
     Solid lines are assertions of the graph, dashed ones predictions of a model, dotted ones similarities; arrows show an
-    assertion's direction, a line's thickness its share of the score. Labels do not overlap: at most 12 words a side and 16
-    chains are shown, the strongest, with the number of those left out.
-
-    Args:
-        width: in pixels, 320..2,400; below 600 the evidence is below the turns.
-
-    Raises:
-        InputError: ``width`` is out of range.
+    assertion's direction, a line's thickness its share of the score. Labels do not overlap: at most 12 words a side and 16 chains
+    are shown, the strongest, with the number of those left out. Below 600 pixels the evidence is below the turns.
     """
     sheet = Sheet(width, NARROWEST, WIDEST)
     scene = scene_of(score)

@@ -172,11 +172,7 @@ class Sheet:
     """
 
     def __init__(self, width: int, least: int, most: int) -> None:
-        """Check that the width is in its range.
-
-        Raises:
-            InputError: it is not.
-        """
+        """Raise :class:`InputError` when the width is not in ``least`` .. ``most``."""
         if not least <= width <= most:
             raise InputError(f"the width of a picture must be from {least} to {most} pixels, not {width}")
         self.width: float = width

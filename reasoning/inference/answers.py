@@ -160,15 +160,10 @@ class Inference:
         comet: TailSource | None = None,
         writer: TrainedModel | None = None,
     ) -> None:
-        """Answer from ``graph``.
+        """Answer from ``graph``; ``near`` and ``comet`` are asked where it has nothing on an event, before events like it by
+        words.
 
-        Args:
-            nearest: number of near events to ask by their words where the graph has nothing on the event itself; 0 asks none.
-            near: tails of near heads by an encoder, asked before those by words; comet: generated tails, asked last.
-            writer: writes one more answer to each question, whatever the graph has.
-
-        Raises:
-            InputError: ``nearest`` is negative.
+        With a ``writer`` each question gets one more answer, whatever the graph has.
         """
         if nearest < 0:
             raise InputError(f"nearest must be >= 0, not {nearest}")

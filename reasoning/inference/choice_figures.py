@@ -33,11 +33,8 @@ class Interval(NamedTuple):
 
 
 def chosen(scores: Sequence[float], number: int | None = None) -> tuple[int, ...]:
-    """Return the indices of the best choices, ascending; of equal scores the first count.
-
-    Args:
-        number: how many; by default half of the choices, rounded up, which is their usual number in CICERO v2.
-    """
+    """Return the indices of the best choices, ascending: ``number`` of them, by default half, rounded up, as usual in CICERO
+    v2."""
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     return tuple(sorted(order[: taken(len(scores), number)]))
 
@@ -48,11 +45,7 @@ def taken(choices: int, number: int | None = None) -> int:
 
 
 def figures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) -> Floats:
-    """Return the measures of each instance, shape (instances, measures), in the order of :data:`MEASURES`.
-
-    Raises:
-        InputError: an instance has no right or no wrong choice, or another number of scores than of choices.
-    """
+    """Return the measures of each instance, shape (instances, measures), in the order of :data:`MEASURES`."""
     rows = []
     for one, each in zip(instances, scores, strict=True):
         right = set(one.correct)
@@ -77,13 +70,8 @@ def chance(instances: Sequence[Instance]) -> float:
 
 
 def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_000, seed: int = 0) -> Interval:
-    """Return the mean of one number an instance, with its interval over dialogues.
-
-    Given differences of two judges on the same instances, this is the paired interval.
-
-    Args:
-        values: finite, shape (instances,); dialogues: the dialogue of each.
-    """
+    """Return the mean of one finite number an instance, with its interval over ``dialogues``; of differences, the paired
+    interval."""
     names, groups = np.unique(np.asarray(dialogues), return_inverse=True)
     sums = np.bincount(groups, weights=values, minlength=len(names))
     sizes = np.bincount(groups, minlength=len(names)).astype(np.float64)

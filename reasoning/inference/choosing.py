@@ -92,14 +92,7 @@ class Chooser:
     """Scores choices by some judges and a head; :func:`load_chooser` opens it."""
 
     def __init__(self, judges: Mapping[str, Judge], head: Head | None = None, *, graph: str = "") -> None:
-        """Combine ``judges``, by name, with ``head``, by default the one that ships for them.
-
-        Args:
-            graph: digest of the graph, for the signature.
-
-        Raises:
-            InputError: there is no judge, or the head has other features.
-        """
+        """Combine ``judges``, by name, with ``head``, by default the one that ships for them; ``graph`` is its digest."""
         if not judges:
             raise InputError(f"there is no judge; name one of {', '.join(JUDGES)}")
         self.judges = dict(judges)

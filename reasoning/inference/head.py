@@ -52,11 +52,7 @@ class Head:
     name: str
 
     def shares(self, values: Matrix) -> Matrix:
-        """Return the share of each feature in the score of each choice, shape (choices, features); rows sum to the scores.
-
-        Args:
-            values: of the choices of one instance, shape (choices, features).
-        """
+        """Return the share of each feature in the score of each choice of an instance, shape (choices, features)."""
         return centred(values) * self.weights
 
     def scores(self, values: Matrix) -> Matrix:
@@ -115,11 +111,7 @@ def joined(judges: Iterable[str]) -> str:
 
 
 def heads_from(data: bytes, name: str) -> Heads:
-    """Return the heads in a file's bytes; ``name`` names it in errors.
-
-    Raises:
-        ModelError: the bytes are damaged or not a file of heads.
-    """
+    """Return the heads in a file's bytes; ``name`` names it in errors."""
     try:
         read = json.loads(data)
         if (read["format"], read["version"]) != (FORMAT, VERSION):
@@ -135,11 +127,7 @@ def heads_from(data: bytes, name: str) -> Heads:
 
 
 def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
-    """Return a mapping of names to finite numbers.
-
-    Raises:
-        ValueError: a number is not finite.
-    """
+    """Return a mapping of names to finite numbers; raise ValueError for others."""
     found = {str(name): float(value) for name, value in given.items()}
     if not all(map(isfinite, found.values())):
         raise ValueError("it contains numbers that are not finite")
@@ -147,11 +135,7 @@ def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
 
 
 def open_heads(path: Path | str) -> Heads:
-    """Open a file of heads, or the folder that holds one.
-
-    Raises:
-        ModelError: the file is missing, damaged, or not one of heads.
-    """
+    """Open a file of heads, or the folder that holds one."""
     return heads_from(*read_model(Path(path), FILE, "head", TRAIN, _LARGEST))
 
 
@@ -165,12 +149,7 @@ def fit(features: Sequence[str], values: Sequence[Matrix], correct: Sequence[Seq
     """Fit a head: logistic regression on the difference of each right choice and each wrong one of the same instance.
 
     Each instance has the same weight, whatever its number of pairs; the penalty is :data:`RIDGE` on standardised features.
-
-    Args:
-        values: for each instance, shape (choices, features); correct: the indices of its right choices.
-
-    Raises:
-        InputError: no instance has both right and wrong choices.
+    ``values`` of an instance have the shape (choices, features).
     """
     from scipy.optimize import minimize
 

@@ -63,11 +63,7 @@ class Example(NamedTuple):
 
 
 def subtask_of(name: str) -> Subtask:
-    """Return the subtask with this name.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the subtask with this name."""
     if name in SUBTASKS:
         return Subtask(name)
     advice = did_you_mean(name, list(SUBTASKS), f"choose from {', '.join(SUBTASKS)}")
@@ -84,10 +80,7 @@ def question_input(
 ) -> str:
     r"""Return ``Q \n target: T \n context: A: … <utt> B: …``, with ``subsequent event: E`` or ``cause: C`` before the context.
 
-    Args:
-        given: a question and its answer, which are read too.
-        fits: whether a text is short enough; while it is not, the context loses its last turn after the target, then
-            its first.
+    While a text does not fit, its context loses its last turn after the target, then its first.
     """
     parts = [question.text, f"target: {target}"]
     if given is not None:

@@ -30,11 +30,7 @@ class Likelihood:
         return f"likelihood-2({self.causal.signature})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
-        """Return the feature of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance.
-
-        Raises:
-            ModelError: the model's context is too short, or its output is not finite.
-        """
+        """Return the feature of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
         return [self._measure(one) for one in instances]
 
     def _measure(self, one: Instance) -> Matrix:

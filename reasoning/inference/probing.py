@@ -32,13 +32,9 @@ class ChoicePrompt(YesNoPrompt):
         super().__init__(causal, _QUESTION, _TEXT_TOKENS)
 
     def read(self, instances: Sequence[Instance], layers: Sequence[int], *, margins: bool = False) -> States:
-        """Return the model's states for all choices, in order.
+        """Return the model's states for all choices, in order, as :meth:`YesNoPrompt.read_replies`.
 
         In half precision texts are read one by one, so that no other text moves a result.
-
-        Args:
-            instances: of dialogue, target and question the last 512 tokens are read.
-            layers, margins: as for :meth:`YesNoPrompt.read_replies`, which raises the errors.
         """
         replies = [(proposal(one), f" {choice}") for one in instances for choice in one.choices]
         return self.read_replies(replies, layers, margins=margins, alone=self.causal.dtype != "float32")
@@ -66,11 +62,7 @@ class YesNo:
         return f"yes-no-1({self.causal.signature}:{self.causal.dtype})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
-        """Return the log-odds for each choice, shape (choices, 1); the dialogue is read once for all choices of an instance.
-
-        Raises:
-            ModelError: the model's context is too short, its output is not finite, or its chat template cannot be used.
-        """
+        """Return the log-odds for each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
         with self.causal.lock:  # hidden states are recorded on the model itself
             margins = self._prompt.read(instances, (), margins=True).margins
         return _by_instance(margins, instances)
@@ -86,11 +78,7 @@ class ProbeJudge:
     features: tuple[str, ...] = ("odds",)
 
     def __init__(self, causal: CausalModel, probe: Probe, *, cut: bool = False) -> None:
-        """Read the states of ``causal``; with ``cut``, its layers above the probe's are removed, so that it runs faster.
-
-        Raises:
-            ModelError: the probe was trained on another model, or with another number format.
-        """
+        """Read the states of ``causal``; with ``cut``, its layers above the probe's are removed, so that it runs faster."""
         probe.attach(causal, cut=cut)
         self.probe = probe
         self._prompt = ChoicePrompt(causal)
@@ -101,11 +89,7 @@ class ProbeJudge:
         return f"probe-1({self._prompt.causal.signature}:{self.probe.digest})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
-        """Return the log-odds of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance.
-
-        Raises:
-            ModelError: the model's context is too short, its output is not finite, or its chat template cannot be used.
-        """
+        """Return the log-odds of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
         with self._prompt.causal.lock:
             states = self._prompt.read(instances, [self.probe.layer])
         return _by_instance(self.probe.log_odds(states.hidden[:, 0]), instances)

@@ -81,19 +81,11 @@ class TrainedModel:
         return f"trained-2({self.record.task}:{self.files.signature})"
 
     def answer(self, asked: Sequence[tuple[Question, str, Sequence[str]]]) -> list[str]:
-        """Return an answer to each question about a target turn of a dialogue.
-
-        Raises:
-            ModelError: the model was trained to choose.
-        """
+        """Return an answer to each question about a target turn of a dialogue."""
         return self.write([question_input(question, target, turns, fits=self.fits) for question, target, turns in asked])
 
     def write(self, sources: Sequence[str]) -> list[str]:
-        """Return what the model writes for inputs of :mod:`.inputs`: 5 beams, 6 to 20 tokens, no repeated bigram.
-
-        Raises:
-            ModelError: the model was trained to choose.
-        """
+        """Return what the model writes for inputs of :mod:`.inputs`: 5 beams, 6 to 20 tokens, no repeated bigram."""
         self.check_task("generate")
         return self._written(sources)
 
@@ -113,11 +105,7 @@ class TrainedModel:
         return [self._measure(one) for one in instances]
 
     def chosen(self, instances: Sequence[Instance]) -> list[tuple[int, ...]]:
-        """Return the choices that the model itself takes: those it writes; an encoder's positive ones, or its best.
-
-        Raises:
-            ModelError: the model was trained to write answers.
-        """
+        """Return the choices that the model itself takes: those it writes; an encoder's positive ones, or its best."""
         self.check_task("choose")
         found = []
         for values in self.measure(instances):
@@ -174,11 +162,7 @@ def fits_in(tokenizer: Any, most: int) -> Fits:
 
 
 def kind_of(files: ModelFiles) -> str:
-    """Return ``seq2seq``, ``causal`` or ``encoder``, by a model's configuration.
-
-    Raises:
-        ModelError: its configuration cannot be read.
-    """
+    """Return ``seq2seq``, ``causal`` or ``encoder``, by a model's configuration."""
     if files.gguf is not None:
         return "causal"
     if is_seq2seq(files):

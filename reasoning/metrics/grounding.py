@@ -308,10 +308,6 @@ def make(
         language: language of the concepts.
         content_only: link only runs of words with a content word.
         cache_size: utterances kept in memory.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the pipeline cannot be opened.
     """
     analyser = open_analyser(pipeline)
     linker = Linker(graph, analyser, language=language, content_only=content_only, cache_size=cache_size)
@@ -390,12 +386,7 @@ class Background:
     """The reach of concepts over one graph, cached. Thread-safe."""
 
     def __init__(self, graph: KnowledgeGraph, talk: Talk, *, language: str = "en", cache_size: int = 200_000) -> None:
-        """Draw the background from ``talk``.
-
-        Args:
-            language: language of the concepts.
-            cache_size: pairs of a concept and a distance whose reach is kept in memory.
-        """
+        """Draw the background from ``talk``; the reach of ``cache_size`` pairs of a concept and a distance is cached."""
         self.graph = graph
         self.talk = talk
         self.language = language

@@ -76,11 +76,7 @@ class Overall(BatchScoring):
 
 
 def _combined(odds: float, coherent: Score, judged: Score | None, signature: Signature) -> Score:
-    """Return the score of one response by the log-odds of judgement and the score of coherence.
-
-    Args:
-        judged: the score of judgement with its evidence; None for no evidence.
-    """
+    """Return the score of one response; ``judged`` is the score of judgement with its evidence, None for no evidence."""
     value = _BIAS + odds * JUDGEMENT.slope + coherent.value * COHERENCE.slope
     if judged is None:
         return Score(value, Evidence(), signature)
@@ -119,11 +115,6 @@ def make(
         encoder: the encoder of the checkpoint, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         cache_size: texts in the cache of the encoder.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: a model, probe or checkpoint is not found, or they do not belong together.
-        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     judgement = make_judgement(graph, model=model, probe=probe, dtype=dtype, device=device)
     coherence = make_coherence(graph, checkpoint=checkpoint, encoder=encoder, device=device, cache_size=cache_size)

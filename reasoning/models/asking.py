@@ -85,13 +85,11 @@ class YesNoPrompt:
     def read_replies(
         self, replies: Sequence[tuple[str, str]], layers: Sequence[int], *, margins: bool = False, alone: bool = False
     ) -> States:
-        """Return the model's states for replies to texts; equal ones are read once.
+        """Return the model's states at ``layers`` (from 1, the one nearest to the input) for replies to texts; equal ones are
+        read once.
 
-        Args:
-            replies: text and reply, which begins with the white space that separates it from the text.
-            layers: from 1, the one nearest to the input.
-            margins: compute the log-odds of yes too, which needs all layers of the model.
-            alone: read texts one by one, so that no other text moves a result in half precision.
+        A reply begins with the white space that separates it from its text. ``margins`` adds the log-odds of yes, which need all
+        layers; ``alone`` reads texts one by one, so that no other text moves a result in half precision.
         """
         if not replies:
             return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))

@@ -94,11 +94,8 @@ class TextEncoder:
     def pooled(self, texts: Sequence[str], *, keep: bool = True, progress: Progress | None = None) -> Vectors:
         """Return mean, maximum and first token of the last hidden layer, concatenated, shape (texts, 3 * width).
 
-        Args:
-            texts: each distinct one is encoded once; a text that is too long for the model loses its end.
-            keep: use the cache. Without it a large corpus evicts nothing, and results do not depend on earlier calls, even in
-                the last digits.
-            progress: called with the number of texts of each batch.
+        Each distinct text is encoded once; one that is too long for the model loses its end. Without ``keep`` the cache is not
+        used: a large corpus evicts nothing, and results do not depend on earlier calls, even in the last digits.
         """
         if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
             raise InputError("an encoder takes a list of texts, not a single text or other values")
@@ -152,12 +149,7 @@ class TextEncoder:
 
 
 def pooled_states(model: Any, ids: Any, mask: Any) -> Any:
-    """Return mean, maximum and first token of the last hidden layer, concatenated, a tensor of shape (texts, 3 * width).
-
-    Args:
-        model: an encoder of transformers; ids: token ids, shape (texts, length); mask: which of them are not padding, same
-            shape.
-    """
+    """Return mean, maximum and first token of the last hidden layer, concatenated, a tensor of shape (texts, 3 * width)."""
     states = model(input_ids=ids, attention_mask=mask.long())[0].float()
     weights = mask[..., None].float()
     mean = (states * weights).sum(1) / weights.sum(1)

@@ -74,12 +74,9 @@ class ModelFiles:
 
 
 def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = False, seconds: float = _SECONDS) -> ModelFiles:
-    """Return the files of a model; a hub id that is not in the local cache is fetched.
+    """Return the files of a model; a hub id that is not in the local cache is fetched, with the small files ``also``.
 
-    Args:
-        also: patterns of small files that are fetched too, e.g. :data:`SENTENCE_FILES`.
-        gguf: accept a GGUF file.
-        seconds: timeout of the first request to the hub.
+    With ``gguf`` a GGUF file is accepted; ``seconds`` is the timeout of the first request to the hub.
     """
     folder = Path(model).expanduser()
     recover(folder)
@@ -110,13 +107,8 @@ def is_cached(model: str) -> bool:
 
 
 def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) -> tuple[Any, Any]:
-    """Open a model in evaluation mode on ``device`` with weights of ``dtype``, and its tokenizer.
-
-    Args:
-        kind: the transformers class that opens it, e.g. ``AutoModelForCausalLM``.
-        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-        dtype: one of ``float32``, ``bfloat16``, ``float16``.
-    """
+    """Open a model by the transformers class ``kind`` in evaluation mode on ``device`` with weights of ``dtype``, and its
+    tokenizer."""
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; choose from {', '.join(DTYPES)}")

@@ -89,12 +89,8 @@ class Probe:
     digest: str = ""
 
     def log_odds(self, hidden: NDArray[np.float32], margins: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return log-odds, shape (n,).
-
-        Args:
-            hidden: states of the probe's layer, shape (n, width).
-            margins: the model's log-odds of yes, shape (n,); needed where the probe weighs them.
-        """
+        """Return log-odds, shape (n,), from states, shape (n, width), and, where the probe weighs it, the log-odds of yes,
+        shape (n,)."""
         found: NDArray[np.float64] = hidden.astype(np.float64) @ self.weights.astype(np.float64) + self.bias
         return found + self.yes * margins if self.yes and margins is not None else found
 

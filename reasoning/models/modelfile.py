@@ -20,11 +20,7 @@ _KEY = "tacit"
 
 
 def pack(arrays: Mapping[str, Any], description: Mapping[str, Any]) -> bytes:
-    """Return a safetensors file of numpy arrays, with ``description`` as JSON in its metadata; equal input gives equal bytes.
-
-    Raises:
-        ValueError: a number in the description is not finite.
-    """
+    """Return a safetensors file of arrays, with ``description`` as JSON in its metadata; equal input gives equal bytes."""
     from safetensors.numpy import save
 
     # A single metadata key: safetensors writes several in an order that changes from run to run.
@@ -33,14 +29,8 @@ def pack(arrays: Mapping[str, Any], description: Mapping[str, Any]) -> bytes:
 
 
 def unpack(data: bytes, format: str, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return description and arrays of a file that :func:`pack` wrote; floating-point arrays are checked to be finite.
-
-    Args:
-        format, version: the values that the description must have under these keys.
-
-    Raises:
-        ValueError: another kind of file, another version, or a damaged file; the message says which.
-    """
+    """Return description and arrays of a file that :func:`pack` wrote with this ``format`` and ``version``; ValueError for
+    others."""
     try:
         size = int.from_bytes(data[:8], "little")
         head = json.loads(data[8 : 8 + size])["__metadata__"][_KEY] if 0 < size <= len(data) - 8 else None
@@ -59,11 +49,7 @@ def unpack(data: bytes, format: str, version: int) -> tuple[dict[str, Any], dict
 
 
 def arrays_in(data: bytes) -> dict[str, Any]:
-    """Return the arrays of a safetensors file by their names.
-
-    Raises:
-        ValueError: they cannot be read.
-    """
+    """Return the arrays of a safetensors file by their names; raise ValueError when they cannot be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -79,14 +65,9 @@ def digest_of(*parts: bytes) -> str:
 
 
 def read_model(place: Path, file: str, what: str, command: str, largest: int) -> tuple[bytes, str]:
-    """Return the bytes of a one-file model, and its path for messages.
+    """Return the bytes of the one-file model at ``place``, a file or a folder with ``file``, and its path for messages.
 
-    Args:
-        place: the file, or a folder in which it is called ``file``.
-        what: the kind of model, e.g. ``probe``; command: the command that makes one; largest: the size limit in bytes.
-
-    Raises:
-        ModelError: it does not exist, is too large, or cannot be read.
+    ``what`` is the kind of model, e.g. ``probe``, ``command`` makes one, and ``largest`` is the size limit in bytes.
     """
     try:
         recover(place)

@@ -47,11 +47,7 @@ class PromptFilter:
     """Chooses contexts one by one; remembers those that it kept."""
 
     def __init__(self, names: Collection[str] = NAMES) -> None:
-        """Look for ``names``, as written; at the beginning of a context in lower case too.
-
-        Raises:
-            InputError: there is none.
-        """
+        """Look for ``names``, as written; at the beginning of a context in lower case too."""
         if not names:
             raise InputError("there are no names to look for; give at least one")
         self._names = frozenset(names)

@@ -124,11 +124,7 @@ class Responder:
     """Samples responses from a causal language model; see :func:`open_responder`."""
 
     def __init__(self, model: CausalModel, *, p: float, most: int, seed: int, batch_size: int) -> None:
-        """Wrap an open model; the arguments are those of :func:`open_responder`.
-
-        Raises:
-            InputError: an option is out of range.
-        """
+        """Wrap an open model; the arguments are those of :func:`open_responder`."""
         if not 0 < p <= 1:
             raise InputError(f"p must be > 0 and <= 1, not {p}")
         if seed < 0 or batch_size < 1:
@@ -294,11 +290,7 @@ def open_responder(
 
 
 def check_history(history: Sequence[str]) -> Sequence[str]:
-    """Return the turns that are not blank.
-
-    Raises:
-        InputError: there is none, or the history is a single text.
-    """
+    """Return the turns that are not blank; raise :class:`InputError` when there is none, or the history is a single text."""
     if isinstance(history, str):
         raise InputError("the history is one text; give a list of turns, oldest first")
     turns = [turn for turn in history if turn.strip()]

@@ -81,13 +81,10 @@ class Analyser(Protocol):
 
 
 def prepare(text: str) -> _Prepared:
-    """Return ``text`` as a tokeniser can process it: clitics joined, and runs without white space split every 100 characters.
+    """Return ``text`` as a tokeniser can process it, and the offset in ``text`` of each character and the end (None: unchanged).
 
-    ``I ’ ll`` and ``don ' t``, as tokenised corpora write them, become ``I’ll`` and ``don't``. Long runs such as "((((…" would
-    take the tokeniser quadratic time.
-
-    Returns:
-        The new text, and the offset in ``text`` of each of its characters and of its end (None when nothing changed).
+    Clitics are joined: ``I ’ ll`` and ``don ' t``, as tokenised corpora write them, become ``I’ll`` and ``don't``. Long runs such
+    as "((((…", which would take the tokeniser quadratic time, are split every 100 characters.
     """
     parts: list[str] = []
     offsets: list[int] = []

@@ -60,11 +60,7 @@ class Parser:
     """A spaCy pipeline with a parser; thread-safe: threads wait for one another."""
 
     def __init__(self, nlp: Language, digest: str, *, cache_size: int = CACHE_SIZE) -> None:
-        """Wrap ``nlp``, whose files have the given ``digest``.
-
-        Args:
-            cache_size: distinct texts whose parses are kept in memory.
-        """
+        """Wrap ``nlp``, whose files have the given ``digest``; the parses of ``cache_size`` texts are cached."""
         multiply_fast(nlp)
         self.nlp = nlp
         self.digest = digest

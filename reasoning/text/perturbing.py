@@ -53,9 +53,8 @@ def turned(text: str) -> str:
 def negated(text: str, nlp: Any = None) -> str:
     """Return ``text`` without its first negation, else with its first clause negated; empty where there is nothing to negate.
 
-    Args:
-        nlp: a spaCy pipeline, by which the first finite verb is negated and ``never`` is a negation too; without one, the first
-            auxiliary of a list is, else the first of some verbs of opinion after a pronoun.
+    With a spaCy pipeline the first finite verb is negated and ``never`` is a negation too; without, the first auxiliary of a
+    list, else the first of some verbs of opinion after a pronoun.
     """
     if nlp is None:
         return _first(text, (_AFFIRMED, *_LISTED))

@@ -75,9 +75,6 @@ def examples_of(
     """Return the examples by relation: the tuples of all dialogues, then ``none_examples`` dialogues without one.
 
     Fewer where fewer dialogues have none; relations beyond the twelve are ignored. ``fit`` shortens items that are too long.
-
-    Raises:
-        InputError: ``none_examples`` is negative, a dialogue is invalid, or there is no tuple.
     """
     if none_examples < 0:
         raise InputError(f"none_examples is {none_examples}; it must be >= 0")
@@ -108,19 +105,9 @@ def train_extractor(
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Fine-tune ``model`` on the tuples of ``rows`` and write it to ``output`` with its card, replaced atomically.
+    """Fine-tune the sequence-to-sequence ``model`` on the tuples of ``rows`` and write it to ``output``, replaced atomically.
 
-    Args:
-        model: a folder or an id of the hub; any sequence-to-sequence model of transformers.
-        output: folder to write; an existing one is replaced when it is empty or holds such a model.
-        recipe: settings of the training.
-        facts: ``command`` and ``files`` for the card.
-        progress: called after every batch with the batches done, their total, and the loss.
-
-    Raises:
-        InputError: the recipe is out of range, ``output`` holds something else, or there is no tuple.
-        ModelError: the model cannot be opened, or its loss is not finite.
-        MissingExtra: torch or transformers is not installed.
+    ``facts`` are ``command`` and ``files`` for the card. An interrupted run is continued.
     """
     place = Path(output)
     check_folder(place, RECORD, "an extractor")

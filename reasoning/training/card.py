@@ -107,11 +107,7 @@ def _environment() -> Any:
 
 
 def render(name: str, /, **values: Any) -> str:
-    """Return the template ``cards/NAME.md`` filled with ``values``.
-
-    Raises:
-        jinja2.UndefinedError: a value is missing.
-    """
+    """Return the template ``cards/NAME.md`` filled with ``values``."""
     text: str = _environment().get_template(f"{name}.md").render(values)
     return text
 
@@ -164,13 +160,8 @@ def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, f
 
 
 def commonsense_card(model: Regressor, *, path: str, extra: str = "") -> str:
-    """Return the card of a trained regressor as Markdown.
-
-    Args:
-        model: with its facts and the digest of its file.
-        path: name of the model's file or folder in the card; empty for the one that ships.
-        extra: Markdown after the scores.
-    """
+    """Return the card of a trained regressor as Markdown; ``path``: its file or folder in the card, empty for the one that
+    ships."""
     from ..evaluation import Correlation
     from ..evaluation.correlation import spelt
 
@@ -219,12 +210,8 @@ def plan_in_words(plan: Mapping[str, Any]) -> str:
 
 
 def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
-    """Return the card of a coherence checkpoint as Markdown.
-
-    Args:
-        header: the content of its ``coherence.json``.
-        digest: its digest; path: name of the folder in the card, None for the one that ships.
-    """
+    """Return the card of a coherence checkpoint with this header as Markdown; ``path``: its folder, None for the one that
+    ships."""
     from ..metrics.coherence.checkpoint import parts_of
 
     facts = header["facts"]
@@ -291,12 +278,7 @@ def retriever_card(model: Compact, size: int) -> str:
 
 
 def probe_card(probe: Probe, *, path: str | None, remarks: str = "") -> str:
-    """Return the card of a probe as Markdown.
-
-    Args:
-        path: name of its folder in the card, None for the one that ships; remarks: Markdown after the data.
-
-    """
+    """Return the card of a probe as Markdown; ``path``: its folder in the card, None for the one that ships."""
     facts = probe.facts
     return render(
         "probe", **{name: facts[name] for name in _PROBE_FACTS},

@@ -55,11 +55,7 @@ SHIPPED_LIMITS = Limits()
 
 
 def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> FormModel:
-    """Fit the model of the judge ``answers`` to right and wrong choices.
-
-    Raises:
-        InputError: fewer than ten dialogues have instances with right and wrong choices.
-    """
+    """Fit the model of the judge ``answers`` to right and wrong choices."""
     from scipy.sparse import csr_matrix, hstack
 
     pairs = pairs_of(instances)
@@ -112,11 +108,7 @@ def clusters(instances: Sequence[Instance]) -> Places:
 
 
 def enough_groups(instances: Sequence[Instance]) -> Places:
-    """Return what :func:`clusters` returns, if there are enough groups to train heads.
-
-    Raises:
-        InputError: there are fewer than twenty dialogues that share no turn with each other.
-    """
+    """Return what :func:`clusters` returns; raise :class:`InputError` when these are too few to train heads."""
     groups = clusters(instances)
     number = int(groups.max(initial=-1)) + 1
     if number < LEAST_GROUPS:
@@ -133,12 +125,8 @@ def apart_from(instances: Sequence[Instance], dialogues: Sequence[Sequence[str]]
 
 
 def measure(judge: Judge, instances: Sequence[Instance], file: Path, progress: Progress | None = None) -> list[Matrix]:
-    """Return the features of each instance's choices by a judge; those that ``file`` has already are not measured again.
-
-    Args:
-        file: JSON lines, to which each instance's features are appended, so that an interrupted measurement continues.
-        progress: called with ``judging``, the number of instances, and their total.
-    """
+    """Return the features of each instance's choices by a judge; those that ``file``, JSON lines, has already are not measured
+    again."""
     signature = judge.signature
     known: dict[str, Any] = {}
     found = []
@@ -219,17 +207,8 @@ def train_heads(
 ) -> Heads:
     """Return heads for ``answers`` and the judges of ``parts``, one for each choice of them.
 
-    Their figures are measured on dialogues that were left out of the fit of a head.
-
-    Args:
-        instances: with right and wrong choices.
-        parts: what the judges measured of the instances, by name, without ``answers``.
-        seed: of the folds.
-        facts: further facts, beside the measured ones.
-        progress: called with ``fitting``, the number of folds done, and their total.
-
-    Raises:
-        InputError: as :func:`enough_groups`.
+    Their figures are measured on dialogues that were left out of the fit of a head. ``progress`` is called with ``fitting``, the
+    number of folds done, and their total.
     """
     groups = enough_groups(instances)
     report = progress or (lambda *_: None)

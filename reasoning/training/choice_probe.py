@@ -41,15 +41,8 @@ LEAST = 10
 def read_choices(
     instances: Sequence[Instance], causal: CausalModel, layers: Sequence[int], folder: Path, progress: Progress | None = None
 ) -> States:
-    """Return the states of all choices of ``instances``, in order; states that ``folder`` has already are not computed again.
-
-    Args:
-        layers: from 1, the one nearest to the input; folder: is created when it is missing.
-        progress: called with ``reading``, the number of instances read, and their total.
-
-    Raises:
-        InputError, ModelError: as :meth:`ChoicePrompt.read`.
-    """
+    """Return the states of all choices of ``instances`` at ``layers``; those that ``folder`` has already are not computed
+    again."""
     prompt = ChoicePrompt(causal)
     parts = []
     for one in instances:
@@ -60,11 +53,7 @@ def read_choices(
 
 
 def pairs_of(instances: Sequence[Instance]) -> Pairs:
-    """Return the pairs of a right and a wrong choice of the same instance, with the instances' dialogues as groups.
-
-    Raises:
-        InputError: fewer than ten dialogues have instances with right and wrong choices.
-    """
+    """Return the pairs of a right and a wrong choice of the same instance, with the instances' dialogues as groups."""
     rows: list[tuple[int, int, int, int]] = []
     groups: dict[str, int] = {}
     first = 0
@@ -92,19 +81,8 @@ def train_choice_probe(
 ) -> Probe:
     """Return a probe of ``causal``, trained on right against wrong choices; instances count the same.
 
-    Layer and penalty are chosen by the pairs of dialogues that are left out of the fit, in five folds.
-
-    Args:
-        instances: with right and wrong choices.
-        folder: for the hidden states; when it has them already they are not computed again.
-        seed: of the folds and of the bootstrap for the interval.
-        facts: further facts for the probe, beside the measured ones, such as the share of left-out pairs in order.
-        progress: called with the stage, the amount done, and the total.
-
-    Raises:
-        InputError: there are fewer than ten dialogues, the model's layers cannot be identified, or no more left-out pairs are in
-            order than by chance.
-        ModelError: the model's output is not finite, or its context is too short.
+    Layer and penalty are chosen by the pairs of dialogues that are left out of the fit, in five folds. ``folder`` keeps the
+    hidden states. A probe that puts no more left-out pairs in order than chance is an :class:`InputError`.
     """
     report = progress or (lambda *_: None)
     pairs = pairs_of(instances)

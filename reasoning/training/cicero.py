@@ -41,7 +41,8 @@ def train_cicero(
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train a model and write it to the folder ``output`` with its card; an interrupted run is continued.
+    """Train a model and write it to the folder ``output`` with its card; an interrupted run is continued. Return facts about the
+    run.
 
     Args:
         instances: with right answers; those without give no example.
@@ -49,16 +50,6 @@ def train_cicero(
             saved, an id of the hub, or the GGUF file of a causal model.
         task: ``generate`` or ``choose``.
         facts: ``command`` and ``files`` for the card.
-        progress: called with the step, the number of steps and the loss.
-
-    Returns:
-        Facts about the run: kind of model, examples, steps, its first step, and mean losses of the first and last tenth.
-
-    Raises:
-        InputError: the task or a subtask is unknown, no instance has right answers, the recipe is out of range, or ``output``
-            holds something else.
-        ModelError: the model cannot be opened, cannot do the task, or its loss is not finite.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     recipe = recipe or CiceroRecipe()
     recipe.check()

@@ -60,12 +60,9 @@ def count_associations(
     """Count over pairs of consecutive turns which terms follow which.
 
     The weight of an edge is log(n(a, b) N / (n(a) n(b))), with N pairs, n(a) of them with a in the first turn, n(b) with b in the
-    second, and n(a, b) with both (Church & Hanks, 1990). Edges need a count of at least 3 and a weight of at least 0.5; of these
-    the ``edges`` with the highest n(a, b) * weight are kept.
-
-    Args:
-        terms: number of terms, the most frequent ones; a term occurs in at least 3 turns.
-        progress: called with the number of terms counted, and their total.
+    second, and n(a, b) with both (Church & Hanks, 1990). The most frequent ``terms`` that occur in at least 3 turns are counted.
+    Edges need a count of at least 3 and a weight of at least 0.5; of these the ``edges`` with the highest n(a, b) * weight are
+    kept.
     """
 
     def terms_in(text: str) -> list[str]:
@@ -209,15 +206,12 @@ def measure(
 
 
 def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[str, dict[str, float]]:
-    """Fit the regression over the parts; all groups have the same parts.
+    """Fit the regression over the parts; return the log-odds' bias and weights, by the names of the parts joined with ``+``.
 
     Parts that were trained on dialogues fit those of other kinds less well than the regression finds, while similarity has learnt
     from none of them. So its weight may be multiplied by ``similarity_factor``; then a second regression fits the bias, the scale
     of the weighted sum and the weight of repetition to the same contrasts. The score remains the log-odds, and copies, which are
     as similar as can be, stay below true responses.
-
-    Returns:
-        The log-odds' ``bias`` and weight of each part, by the names of the parts joined with ``+``.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -280,13 +274,8 @@ def train_coherence(
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
         encoder_id: id of the encoder, None for the default one.
-        recipe: settings of the training.
-        language_model: adds the part expectation; see :func:`.metrics.coherence.parts.open_language_model`.
-        language_model_id: its id on the hub; without one, scoring needs its path as an option.
+        language_model: adds the part expectation; without its id on the hub, scoring needs its path as an option.
         facts: further facts for the header.
-
-    Raises:
-        InputError: the recipe is out of range, or a corpus has too few dialogues to hold some out.
     """
     recipe = recipe or CoherenceRecipe()
     recipe.check()

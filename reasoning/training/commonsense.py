@@ -84,18 +84,9 @@ def train_commonsense(
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Evaluate and train a regressor.
+    """Evaluate and train a regressor on ``rated``, at least thirty responses with finite ratings on one scale.
 
-    Args:
-        rated: responses with finite ratings on one scale, at least thirty.
-        features: extracts the model's features.
-        recipe: settings of the training, except those of ``features``; by default the evaluation has ten folds by conversation.
-        facts: further facts for the model's file, plain values for JSON.
-        progress: called with the stage, the amount done, and the total.
-
-    Raises:
-        InputError: there are too few responses, a rating is not finite, all are equal, or the recipe is out of range.
-        ModelError: a language model's output is not finite.
+    The settings of ``features`` are not taken from the recipe; by default the evaluation has ten folds by conversation.
     """
     recipe = recipe or CommonsenseRecipe()
     recipe.check()
@@ -126,11 +117,7 @@ def train_commonsense(
 
 
 def divide(items: Sequence[tuple[Sequence[str], str]], recipe: CommonsenseRecipe) -> tuple[Places, list[Round]]:
-    """Return the conversation of each item, and the rounds of the evaluation, which never divide a conversation.
-
-    Raises:
-        InputError: the shares are not three that sum to 1, or there are too few conversations.
-    """
+    """Return the conversation of each item, and the rounds of the evaluation, which never divide a conversation."""
     groups = conversations(items)
     if recipe.folds:
         return groups, k_folds(groups, recipe.folds, recipe.seed)
@@ -182,12 +169,7 @@ def out_of_fold(
 def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str = "") -> list[Contrasted]:
     """Return each ``(history, response)`` twice: with its own response, and with one from another conversation.
 
-    Args:
-        items: from human dialogues; those with an empty history or response are left out.
-        seed: of the choice of the other responses.
-
-    Raises:
-        InputError: all items belong to one conversation.
+    Those with an empty history or response are left out.
     """
     own = [(tuple(history), response) for history, response in items if history and response.strip()]
     groups = conversations(own)
@@ -252,14 +234,7 @@ class Fitted:
 
 
 def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, recipe: NetworkRecipe) -> Fitted:
-    """Fit the networks to ratings.
-
-    Args:
-        values: untransformed features, shape (n, k); ratings: shape (n,), not all equal.
-
-    Raises:
-        InputError: there are fewer than ten items, a value is not finite, or all ratings are equal.
-    """
+    """Fit the networks to ratings, shape (n,), by untransformed features, shape (n, k)."""
     if len(ratings) < FEWEST_TO_FIT:
         raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {FEWEST_TO_FIT}, better hundreds")
     if not np.isfinite(ratings).all() or not np.isfinite(values).all():

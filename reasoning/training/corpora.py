@@ -82,11 +82,7 @@ def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:
 
 
 def hold_out(corpora: Mapping[str, Sequence[Dialogue]], random: np.random.Generator) -> dict[str, Split]:
-    """Split each corpus: a tenth is held out, at most 1,000 dialogues in all.
-
-    Raises:
-        InputError: a corpus has fewer than 20 dialogues, or there is none.
-    """
+    """Split each corpus: a tenth is held out, at most 1,000 dialogues in all."""
     check_corpora(corpora)
     splits = {}
     for name, dialogues in corpora.items():
@@ -120,9 +116,6 @@ def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
     """Return ``folds`` rounds in which every item is tested once; items of one group are tested together.
 
     Groups are assigned in a seeded order by size, each to the fold with the fewest items so far.
-
-    Raises:
-        InputError: there are fewer groups than folds, or fewer than two folds.
     """
     sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
     if folds < 2 or len(sizes) < folds:
@@ -139,11 +132,7 @@ def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
 
 
 def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> list[Round]:
-    """Return ``rounds`` random splits whose test part has about ``test_share`` of the items, in whole groups.
-
-    Raises:
-        InputError: a part would be empty.
-    """
+    """Return ``rounds`` random splits whose test part has about ``test_share`` of the items, in whole groups."""
     sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
     found = []
     for number in range(rounds):

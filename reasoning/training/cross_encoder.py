@@ -45,20 +45,10 @@ def train_cross_encoder(
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train a cross-encoder and write it to the folder ``output`` with its card; an interrupted run is continued.
+    """Train a cross-encoder from the encoder ``model`` and write it to ``output`` with its card; an interrupted run is continued.
 
-    Args:
-        model: the initial encoder: a folder that transformers saved, or an id of the hub.
-        facts: ``command``, ``use`` and ``files`` for the card.
-        progress: called with the step, the number of steps and the loss.
-
-    Returns:
-        Numbers of examples, steps and losses, and Pearson's and Spearman's correlation on the groups left out.
-
-    Raises:
-        InputError: there are too few examples, their ratings are all equal, or ``output`` holds something else.
-        ModelError: the encoder cannot be opened.
-        MissingExtra: torch or transformers is not installed.
+    Return numbers of examples, steps and losses, and Pearson's and Spearman's correlation on the groups left out. ``facts`` are
+    ``command``, ``use`` and ``files`` for the card.
     """
     recipe = recipe or RatingRecipe()
     recipe.check()
@@ -95,9 +85,6 @@ def _standardised(examples: Sequence[Example]) -> tuple[NDArray[np.float64], tup
     """Return ratings with mean 0 and deviation 1 in each data set, and the scale to which predictions go back.
 
     That is the scale of the ratings of a single data set, and (0, 1) for several.
-
-    Raises:
-        InputError: the ratings of a data set are all equal.
     """
     datasets = np.array([one.dataset for one in examples])
     ratings = np.array([one.rating for one in examples], np.float64)

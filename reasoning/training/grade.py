@@ -49,10 +49,7 @@ def fit(
 ) -> State:
     """Train ``model`` in place; it ends on the CPU in evaluation mode, with the weights of the lowest development loss.
 
-    Args:
-        folder: for checkpoints; an interrupted training continues from there.
-        progress: called with the stage, the amount done, and the total.
-        device: as torch names it; on a GPU in bfloat16 autocast.
+    An interrupted training continues from the checkpoints in ``folder``; on a GPU bfloat16 autocast is used.
     """
     train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
     each = -(-len(train) // recipe.batch)
@@ -154,13 +151,8 @@ def train_grade(
     Args:
         recipe: settings of the training, except ``encoder``, ``vectors`` and ``pipeline``, which are opened in ``sources``.
         folder: for checkpoints, in a subfolder for these exact settings; an existing one is continued.
-        progress: called with the stage, the amount done, and the total.
         turn_cache: folder for the frozen encoder's vectors of turns; by default that of the checkpoints.
         facts: further facts for the checkpoint.
-
-    Raises:
-        InputError: the recipe is out of range, or there are too few dialogues.
-        ModelError: a checkpoint is damaged, or the tuned encoder cannot be opened.
     """
     recipe.check()
     encoder = sources.encoder

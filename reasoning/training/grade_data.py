@@ -151,9 +151,6 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
     """Return for each pair the middle one of ten turns that BM25 finds for its true response, shape (pairs,).
 
     Turns are searched in random shards of about 10,000, since searching all of them takes longer than the training.
-
-    Raises:
-        MissingExtra: bm25s is not installed.
     """
     bm25s = need("bm25s", "neural")
     rng = np.random.default_rng([seed, 3])
@@ -181,8 +178,7 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
 def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: Progress | None = None) -> Rows:
     """Return for each pair one of the five turns nearest to its true response among a thousand drawn at random, shape (pairs,).
 
-    Args:
-        embeddings: of :attr:`Pairs.texts`, unit length, shape (texts, d).
+    ``embeddings`` are those of :attr:`Pairs.texts`, of unit length, shape (texts, d).
     """
     rng = np.random.default_rng([seed, 4])
     texts = [plain(text) for text in pairs.texts]
@@ -233,12 +229,10 @@ def plain(text: str) -> str:
 
 
 def without_judged(dialogues: Iterable[Sequence[str]], judged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the distinct dialogues of two turns or more, without those of judgement files.
+    """Return the distinct dialogues of two turns or more, without those that occur in judgement files.
 
-    A dialogue is left out when it has a judged turn of six words or more, or two consecutive turns that were judged so.
-
-    Args:
-        judged: histories of judged responses, each followed by its response when that is the true one.
+    ``judged`` are histories, each followed by its response when that is the true one. A dialogue is left out when it has a judged
+    turn of six words or more, or two consecutive turns that were judged so.
     """
     long: set[str] = set()
     neighbours: set[tuple[str, str]] = set()
@@ -281,13 +275,8 @@ def make_pairs(
 ) -> Pairs:
     """Return every turn but the first of each dialogue, with the ``turns`` before it.
 
-    A dialogue's split is decided by a hash of its words, so that it does not depend on the other dialogues.
-
-    Args:
-        most: about how many pairs to keep: dialogues are drawn with ``seed`` until there are as many.
-
-    Raises:
-        InputError: there are fewer than 20 pairs, or none in one of the splits.
+    A dialogue's split is decided by a hash of its words, so that it does not depend on the other dialogues. With ``most``,
+    dialogues are drawn until there are about as many pairs.
     """
     if most is not None:
         drawn = np.random.default_rng([seed, 1]).permutation(len(dialogues)).tolist()

@@ -52,23 +52,15 @@ def train_language_model(
 ) -> dict[str, Any]:
     """Train a causal language model and write it to the folder ``output`` with its card; an interrupted run is continued.
 
+    Return facts about the run, with nats per token on held-out turns before and after.
+
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. With
             the same order and seed, the dialogues held out by :func:`~tacit.reasoning.training.coherence.train_coherence` are
             held out here too.
         model: the initial model: a folder that transformers saved, a GGUF file, or an id of the hub.
-        recipe: settings of the training.
         facts: ``command`` for the card.
         progress: called with the name of the stage, the amount done, and the total.
-
-    Returns:
-        Facts about the run: dialogues trained on, steps, its first step, mean losses of the first and last tenth of the steps,
-        and nats per token on held-out turns before and after.
-
-    Raises:
-        InputError: a corpus has too few dialogues, ``output`` holds something else, or the recipe or the layers are out of range.
-        ModelError: the model cannot be opened, or its loss is not finite.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
     """
     recipe = recipe or LanguageModelRecipe()
     training = DialogueTraining(corpora, model, output, recipe, device)
@@ -101,11 +93,7 @@ class DialogueTraining:
         recipe: LanguageModelRecipe | ResponderRecipe,
         device: str | None,
     ) -> None:
-        """Check the recipe and ``output``, hold out dialogues, open the model and choose the trained layers.
-
-        Raises:
-            InputError, ModelError, MissingExtra: as :func:`train_language_model`.
-        """
+        """Check the recipe and ``output``, hold out dialogues, open the model and choose the trained layers."""
         recipe.check()
         self.recipe = recipe
         check_output(output, model)
@@ -130,12 +118,8 @@ class DialogueTraining:
         turns: int,
         progress: Progress,
     ) -> tuple[dict[str, Any], float, float]:
-        """Train, and return the facts of the run with the measure of ``evaluate`` before and after.
-
-        Args:
-            evaluate: measures the model on the held-out turns; its argument is to be called with the number of turns done.
-            turns: their number.
-        """
+        """Train, and return the facts of the run with the measure of ``evaluate`` on so many held-out ``turns`` before and
+        after."""
         before = evaluate(lambda done: progress("evaluating before training", done, turns))
         recipe, model = self.recipe, self.opened
         plan = Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every)

@@ -237,9 +237,7 @@ def run_training(
 ) -> dict[str, Any]:
     """Train ``model`` as :func:`fit` does, with checkpoints beside the folder ``output``.
 
-    Returns:
-        ``steps``, ``began_at`` (the first step of this run), and the mean losses of the first and the last tenth of the steps,
-        ``first_loss`` and ``last_loss``.
+    Return ``steps``, ``began_at`` (the first step of this run), and the mean losses of the first and the last tenth of the steps.
     """
     watch = Losses(plan, progress)
     state = fit(model, loss_of, examples, plan, checkpoints_of(output), data=data, progress=watch)

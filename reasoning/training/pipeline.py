@@ -51,19 +51,9 @@ def train_pipeline(
 ) -> Evaluation:
     """Train a pipeline on CoNLL-U files, write it to ``output`` with its model card, and return its scores on the test split.
 
-    The weights kept are the averaged ones with the best scores on the first 600 sentences of the development split.
-
-    Args:
-        train, dev, test: the splits, plain or gzip.
-        output: folder to write; an existing pipeline is replaced.
-        seed: of the weights, the order and the dropout.
-        max_steps: number of batches of about 700 words, >= 1; 4,000 take about ten minutes on one core.
-        progress: called after every batch with the step, ``max_steps`` and the latest scores of spaCy on the development split
-            (``tag_acc``, ``pos_acc``, ``lemma_acc``, ``dep_las`` …; 0..1).
-
-    Raises:
-        InputError: ``max_steps`` is below 1, or ``output`` is a folder that holds something else.
-        LoadError: a split cannot be read or is empty.
+    The weights kept are the averaged ones with the best scores on the first 600 sentences of the development split. ``max_steps``
+    batches have about 700 words each; 4,000 take about ten minutes on one core. ``progress`` is called after every batch with the
+    step, ``max_steps`` and the latest scores of spaCy on the development split (``tag_acc``, ``dep_las`` …; 0..1).
     """
     output = Path(output)
     check_folder(output, "meta.json", "a pipeline")
@@ -87,11 +77,7 @@ def train_pipeline(
 
 
 def read_treebank(path: Path | str) -> list[Doc]:
-    """Return the sentences of a CoNLL-U file (gzip when its name ends in ``.gz``), in order, each as a spaCy document.
-
-    Raises:
-        LoadError: the file cannot be opened, is not UTF-8, is a damaged gzip file, or a line is not CoNLL-U.
-    """
+    """Return the sentences of a CoNLL-U file (gzip when its name ends in ``.gz``), in order, each as a spaCy document."""
     from spacy.training.converters.conllu_to_docs import conllu_to_docs
 
     path = Path(path)

@@ -96,11 +96,7 @@ class Recipe:
         return cls.from_dict(found)
 
     def changed(self, data: Mapping[str, Any], place: str = "") -> Self:
-        """Return the recipe, checked, with the values of ``data`` as TOML or JSON has them.
-
-        Raises:
-            InputError: a key is unknown, or a value has the wrong type or is out of its range; the message begins with ``place``.
-        """
+        """Return the recipe, checked, with the values of ``data`` as TOML or JSON has them; errors begin with ``place``."""
         recipe = self._loaded(_merged(asdict(self), data), place)
         recipe.check(place)
         return recipe
@@ -133,16 +129,8 @@ class Recipe:
 
 
 def open_recipe(command: str, given: str | None, **options: Any) -> Any:
-    """Return the recipe of a training.
-
-    Args:
-        command: ``tacit train COMMAND``.
-        given: a TOML file, or the name of one of the command's recipes; None: the first of these.
-        options: values that replace those of the recipe; None replaces nothing.
-
-    Raises:
-        InputError: the file cannot be read or is not TOML, a key is unknown, or a value is out of its range.
-    """
+    """Return the recipe of ``tacit train COMMAND`` in a TOML file, or of that name (None: the first), with ``options`` that
+    are not None."""
     named = RECIPES[command]
     first = next(iter(named.values()))
     if given is None or given in named:
@@ -166,11 +154,7 @@ def recipes() -> list[tuple[str, str]]:
 
 
 def recipe_text(command: str, name: str | None = None) -> str:
-    """Return a recipe that ships as commented TOML, by default the first of a training.
-
-    Raises:
-        InputError: there is no such training, or it has no recipe of this name.
-    """
+    """Return a recipe that ships as commented TOML, by default the first of a training."""
     named = RECIPES.get(command)
     if named is None:
         raise InputError(f"there are no recipes of {command!r}; choose from {', '.join(RECIPES)}")

@@ -35,23 +35,12 @@ def unlearnt(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, 
     """Return the dialogues held out by :func:`tacit.reasoning.training.coherence.train_coherence` under ``seed``.
 
     A checkpoint gives higher scores to its training data, so its reference is drawn from held-out dialogues.
-
-    Raises:
-        InputError: a corpus has fewer than 20 dialogues, or there is none.
     """
     return {name: split.held for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
 
 
 def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> Drawn:
-    """Draw ``number`` true responses, and a random one for each.
-
-    Args:
-        corpora: dialogues by corpus, at least two in each, without blank turns.
-        number: >= 1; fewer are returned when there are fewer, since each true response is drawn once.
-
-    Raises:
-        InputError: ``number`` or ``seed`` is out of range, or a corpus has fewer than two dialogues.
-    """
+    """Draw ``number`` true responses, each once, and a random one for each, from corpora of at least two dialogues."""
     if number < 1 or seed < 0:
         raise InputError(f"{number} responses with seed {seed} cannot be drawn; the number must be >= 1, the seed >= 0")
     for name, dialogues in corpora.items():
@@ -81,13 +70,7 @@ def make_reference(
 ) -> Reference:
     """Score the responses and return the reference; responses without a score are left out and counted.
 
-    Args:
-        name: of the corpus.
-        facts: stored with the reference.
-        progress: called with the number of responses scored since the last call.
-
-    Raises:
-        InputError: the metric scores fewer than 100 of the true or of the random responses.
+    The metric must score 100 of the true and of the random responses. ``name`` is that of the corpus; ``facts`` are stored.
     """
     values: dict[str, list[float]] = {}
     for side, items in drawn._asdict().items():

@@ -46,17 +46,8 @@ def train_responder(
 ) -> dict[str, Any]:
     """Train a causal language model to respond, and write it with its card to ``output``; an interrupted run is continued.
 
-    Args:
-        corpora, model, recipe, facts, progress: as for
-            :func:`~tacit.reasoning.training.language_model.train_language_model`.
-
-    Returns:
-        Facts about the run: dialogues and turns to learn from, steps, its first step, mean losses of the first and last tenth of
-        the steps, perplexity on held-out turns before and after, and the share of held-out turns that are chosen among
-        distractors after training.
-
-    Raises:
-        InputError, ModelError, MissingExtra: as there.
+    Arguments are those of :func:`~tacit.reasoning.training.language_model.train_language_model`. Return facts about the run, with
+    the perplexity on held-out turns before and after, and the share of these that are chosen among distractors.
     """
     recipe = recipe or ResponderRecipe()
     training = DialogueTraining(corpora, model, output, recipe, device)
@@ -89,15 +80,7 @@ def examples(
     recipe: ResponderRecipe,
     random: np.random.Generator,
 ) -> list[Example]:
-    """Return the turns at ``places`` as examples, each with distractors drawn from the turns of other ``dialogues``.
-
-    Args:
-        places: dialogues and the index of a turn of each, from 1.
-        recipe: number of distractors, and most tokens of a history with a response.
-
-    Raises:
-        InputError: there is only one dialogue to draw distractors from.
-    """
+    """Return the turns at ``places`` as examples, each with distractors drawn from the turns of other ``dialogues``."""
     if recipe.distractors and len(dialogues) < 2:
         raise InputError("distractors are turns of other dialogues; give two dialogues or more, or distractors = 0")
     turns = []
@@ -168,12 +151,9 @@ def _loss(
 
 
 def _states(model: CausalModel, batch: Sequence[Example]) -> tuple[Any, Any, Any, Any]:
-    """Read all rows of a batch.
+    """Return what the model's head reads of a batch, token ids, which are not padding, and the states of each last token.
 
     No mask is needed: padding follows each row.
-
-    Returns:
-        What the model's head reads, the token ids, which of these are not padding, and the hidden states of each last token.
     """
     torch, device = need("torch", "neural"), model.model.device
     array, inside = padded([row for one in batch for row in one.rows], model.end)

@@ -55,18 +55,10 @@ def train_retriever(
     checkpoints: Path | None = None,
     progress: Progress | None = None,
 ) -> Compact:
-    """Return a model trained on ``triples`` (head, relation, tail).
+    """Return a model trained on ``triples`` (head, relation, tail) of ``relations``; an interrupted training is continued.
 
-    Args:
-        relations: those to train on; triples of others are left out.
-        vectors_of: texts to vectors of unit length, shape (texts, d), called once; encoder: its name and signature.
-        facts: further facts for the model, beside the measured ones: on triples with held-out heads, the mean reciprocal rank of
-            the right tail among 200.
-        checkpoints: folder for checkpoints; an interrupted training continues from there.
-        progress: called with the step, the number of steps and the loss.
-
-    Raises:
-        InputError: fewer than two triples have one of the relations, or the recipe is out of range.
+    ``vectors_of`` gives texts vectors of unit length, shape (texts, d), and is called once; ``encoder`` is its name and
+    signature. The model's facts have the mean reciprocal rank of the right tail among 200, on triples with held-out heads.
     """
     recipe.check()
     wanted = [name for name in relations if any(relation == name for _, relation, _ in triples)]

@@ -30,13 +30,9 @@ def train_head(
     settings: HeadRecipe | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> SelectionHead:
-    """Train a head.
+    """Train a head on pooled vectors of texts, shape (texts, d), with a seed of weights, order and dropout.
 
-    Args:
-        vectors: pooled vectors of texts, shape (texts, d).
-        rows: last turn, turn before it (-1: none) and response of each pair, as rows of ``vectors``, shape (pairs, 3).
-        seed: of weights, order and dropout.
-        progress: called with the number of steps done, and their total.
+    ``rows`` of these are the last turn, the turn before it (-1: none) and the response of each pair, shape (pairs, 3).
     """
     torch = need("torch", "neural")
     settings = settings or HeadRecipe()
@@ -113,10 +109,8 @@ class Towers:
     def loss(self, texts: Sequence[Any], rows: Rows) -> Any:
         """Return the loss of a batch of n pairs.
 
-        Args:
-            texts: the standardised pooled vectors of last turns, turns before them and responses, each of shape (n, d); zeros
-                for a missing turn.
-            rows: a number for each of the three texts, -1 for a missing one, shape (n, 3).
+        ``texts`` are standardised pooled vectors of last turns, turns before them (zeros for none) and responses, each of shape
+        (n, d); ``rows`` a number for each of these texts, -1 for a missing one, shape (n, 3).
         """
         torch, functional = self.torch, self.torch.nn.functional
         last, before, response = texts

@@ -44,21 +44,9 @@ def train_comet(
 ) -> dict[str, Any]:
     """Train a COMET and write it to the folder ``output`` with its card; an interrupted run continues from its last checkpoint.
 
-    Args:
-        triples: head, relation, tail; duplicates count once.
-        model: the initial model, sequence-to-sequence or causal: a folder, a GGUF file or an id of the hub. A causal one is saved
-            in half precision.
-        recipe: settings of the training; without ``layers``, all layers and the embeddings of a causal model are trained.
-        graph: digest of the graph, for the card.
-        progress: called with the step, the number of steps and the loss.
-
-    Returns:
-        Facts about the run: triples, mean losses of the first and last tenth of the steps, and its first step.
-
-    Raises:
-        InputError: there are no triples, ``output`` holds something else, or the recipe is out of range.
-        ModelError: the model cannot be opened.
-        MissingExtra: torch or transformers is not installed, or the reader of GGUF files.
+    Return facts about the run. The initial ``model`` is sequence-to-sequence or causal: a folder, a GGUF file or an id of the
+    hub; a causal one is saved in half precision. Without ``layers`` in the recipe, all layers and the embeddings of a causal
+    model are trained. ``graph`` is a digest for the card.
     """
     recipe = recipe or CometRecipe()
     rows, plan = _prepare(triples, model, output, recipe)
@@ -127,10 +115,7 @@ def train_kgbert(
     device: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Train a triple classifier and write it to the folder ``output`` with its card.
-
-    Arguments and errors are those of :func:`train_comet`.
-    """
+    """Train a triple classifier and write it to the folder ``output`` with its card, as :func:`train_comet` does."""
     recipe = recipe or TripleRecipe()
     rows, plan = _prepare(triples, model, output, recipe, least=2)
     torch = need("torch", "neural")
@@ -181,11 +166,7 @@ def _kgbert_loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable
 def _prepare(
     triples: Sequence[Triple], model: str | Path, output: Path, recipe: TripleRecipe, least: int = 1
 ) -> tuple[list[Triple], Plan]:
-    """Return the distinct triples, sorted, and the plan for training ``model`` on them.
-
-    Raises:
-        InputError: there are fewer than ``least`` triples, the recipe is out of range, or ``output`` holds something else.
-    """
+    """Return the distinct triples, sorted, and the plan for training ``model`` on them."""
     recipe.check()
     check_output(output, model)
     rows = sorted(dict.fromkeys(triples))

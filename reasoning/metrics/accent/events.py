@@ -306,13 +306,9 @@ def tail_form(text: str, relation: str) -> str:
 def comparison_key(text: str, relation: str | None = None) -> str:
     """Return a key that wordings of one event share: ``PersonX buys a brush`` and ``to buy brush`` have the key ``buy brush``.
 
-    Args:
-        text: a head, or with ``relation`` a tail, in a graph's wording or a dialogue's.
-        relation: the tail's relation, which implies its subject and verbs such as "wants to" and "feels".
-
-    Returns:
-        Lower case except for persons; without a subject PersonX (for oWant, oReact, oEffect: PersonY), "to" and articles; present
-        tense without agreement, other tenses unchanged. Empty only when ``text`` has no word.
+    ``text`` is a head or, with ``relation``, which implies a subject and verbs such as "wants to" and "feels", a tail. The key is
+    in lower case except for persons, without a subject PersonX (for oWant, oReact, oEffect: PersonY), "to" and articles, in the
+    present tense without agreement, other tenses unchanged; empty only when ``text`` has no word.
     """
     full = _written_out(normalise(text))
     words = _without_subject(full, relation)

@@ -175,11 +175,6 @@ def make(
         extractor_model: model of the extractor ``t5``, a folder or an id of the hub.
         pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: embeddings kept in memory.
         progress: called with the name of what is computed for this graph, and the amount done since the last call.
-
-    Raises:
-        InputError: the profile, extractor or scorer is unknown, or one lacks the model that it needs.
-        ModelError: a model cannot be opened.
-        MissingExtra: torch or transformers is not installed.
     """
     from .scorers.resources import ScorerResources
 

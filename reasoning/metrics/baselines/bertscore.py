@@ -135,11 +135,6 @@ def make(
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         batch_tokens: most tokens in a batch, padding included; affects speed and memory only. By default 1,024 on a CPU, 16,384
             elsewhere.
-
-    Raises:
-        InputError: an option is invalid.
-        ModelError: the encoder is not found.
-        MissingExtra: torch or transformers is not installed.
     """
     need("torch", "neural")
     files = find_model(encoder)

@@ -59,11 +59,6 @@ def make(
     Args:
         model: a folder that ``tacit train cross-encoder`` wrote.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-
-    Raises:
-        InputError: no model is given.
-        ModelError: the model is not found, or is not such a model.
-        MissingExtra: torch or transformers is not installed.
     """
     if model is None:
         raise InputError(

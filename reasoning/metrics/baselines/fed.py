@@ -109,11 +109,6 @@ def make(
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         batch_tokens: most tokens in a batch, padding included; affects speed and memory only.
         max_length: tokens of a dialogue that are read, the last ones; by default as many as the model has positions.
-
-    Raises:
-        InputError: an option is invalid.
-        ModelError: the model is not found.
-        MissingExtra: torch or transformers is not installed.
     """
     if quality not in qualities():
         raise InputError(f"unknown quality {quality!r} of fed; choose from {', '.join(qualities())}")

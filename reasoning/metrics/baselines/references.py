@@ -165,10 +165,6 @@ def make_bleu(graph: Any = None, *, lowercase: bool = False) -> Bleu:  # noqa: A
 
     Args:
         lowercase: compare in lower case.
-
-    Raises:
-        InputError: an option is invalid.
-        MissingExtra: sacrebleu is not installed.
     """
     return Bleu(lowercase=lowercase)
 
@@ -178,10 +174,6 @@ def make_chrf(graph: Any = None, *, lowercase: bool = False) -> Chrf:  # noqa: A
 
     Args:
         lowercase: compare in lower case.
-
-    Raises:
-        InputError: an option is invalid.
-        MissingExtra: sacrebleu is not installed.
     """
     return Chrf(lowercase=lowercase)
 
@@ -262,10 +254,6 @@ def make_rouge(graph: Any = None, *, stemmer: bool = False) -> RougeL:  # noqa: 
 
     Args:
         stemmer: compare the stems of words of more than three letters (Porter) instead of the words.
-
-    Raises:
-        InputError: ``stemmer`` is not a boolean.
-        MissingExtra: rouge-score is not installed.
     """
     return RougeL(stemmer=stemmer)
 
@@ -359,10 +347,6 @@ def make_meteor(graph: Any = None, *, synonyms: bool | None = None) -> Meteor:  
 
     Args:
         synonyms: match synonyms of WordNet; by default if nltk has it.
-
-    Raises:
-        InputError: synonyms are requested and nltk has no WordNet.
-        MissingExtra: nltk is not installed.
     """
     return Meteor(synonyms=synonyms)
 

@@ -112,12 +112,8 @@ class AssociationGraph:
 
 
 def write_graph(folder: Path, terms: Sequence[str], edges: tuple[Ids, Ids, Floats]) -> None:
-    """Write a graph of ``terms`` to the existing ``folder``.
-
-    Args:
-        terms: distinct.
-        edges: sources and targets as indices of ``terms``, and weights; each edge once.
-    """
+    """Write a graph of distinct ``terms`` to ``folder``; ``edges``: indices of sources and targets, and weights, each edge
+    once."""
     import marisa_trie
 
     trie = marisa_trie.Trie(list(terms))

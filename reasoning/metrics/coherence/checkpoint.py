@@ -57,16 +57,10 @@ class SelectionHead:
     response_bias: Floats
 
     def fits(self, last: Floats, before: Floats, responses: Floats) -> tuple[Floats, Floats]:
-        """Return the cosine of each response and its context, and the contributions of the turns.
+        """Return the cosine of each response and its context, shape (n,), and its summands, shape (n, 3): of either turn and the
+        bias.
 
-        Args:
-            last, before: pooled vectors of the last turn and of the one before it, shape (n, d); rows of NaN in ``before``
-                where there is none.
-            responses: pooled vectors of the responses, shape (n, d).
-
-        Returns:
-            Cosines in -1..1, shape (n,), and their summands, shape (n, 3): of the last turn, of the one before it, and of the
-                bias.
+        Arguments are pooled vectors, shape (n, d), of the last turn, of the one ``before`` it (NaN for none) and of the response.
         """
         size = len(self.mean)
         maps = (self.context[:size], self.context[size:], self.response)
@@ -240,11 +234,7 @@ def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
 def open_encoder_of(
     checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None, cache_size: int
 ) -> TextEncoder:
-    """Open the encoder that a checkpoint was trained with.
-
-    Args:
-        encoder: its place, when it is not where the checkpoint says.
-    """
+    """Open the encoder that a checkpoint was trained with, from ``encoder`` when it is not where the checkpoint says."""
     wanted = checkpoint.header["encoder"]
     opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device, cache_size=cache_size)
     if opened.signature != wanted["signature"]:
@@ -256,11 +246,7 @@ def open_encoder_of(
 
 
 def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, device: str | None = None) -> CausalModel:
-    """Open the language model that a checkpoint was made with.
-
-    Args:
-        model: its place, when it is not where the checkpoint says.
-    """
+    """Open the language model that a checkpoint was made with, from ``model`` when it is not where the checkpoint says."""
     wanted = checkpoint.header["language_model"]
     place = wanted.get("id") if model is None else model
     if place is None:

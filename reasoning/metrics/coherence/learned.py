@@ -92,9 +92,6 @@ def make_association(graph: Any = None, *, checkpoint: Checkpoint | str | Path |
 
     Args:
         checkpoint: a folder that ``tacit train coherence`` wrote; by default the one shipped with tacit.
-
-    Raises:
-        ModelError: the checkpoint cannot be opened.
     """
     opened = open_checkpoint(checkpoint)
     return PartMetric(Association(opened.associations, opened.associations_digest))
@@ -165,11 +162,6 @@ def make_selection(
         encoder: the encoder that it was trained with, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         cache_size: texts in the cache, which all metrics with this encoder share.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the checkpoint or the encoder cannot be opened, or they do not belong together.
-        MissingExtra: torch or transformers is not installed.
     """
     opened = open_checkpoint(checkpoint)
     return PartMetric(

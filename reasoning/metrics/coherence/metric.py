@@ -92,11 +92,6 @@ def make(
         language_model: the language model that it was made with, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         cache_size: texts in the cache, which all metrics with this encoder share.
-
-    Raises:
-        InputError: a language model is given and the checkpoint weighs none.
-        ModelError: the checkpoint or the encoder cannot be opened, or they do not belong together.
-        MissingExtra: torch or transformers is not installed, and a part needs them.
     """
     opened = open_checkpoint(checkpoint)
     weights = opened.weights

@@ -139,11 +139,6 @@ def make_similarity(
         encoder: a folder that sentence-transformers or transformers saved, or an id of the hub; by default all-MiniLM-L6-v2.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         cache_size: texts in the cache, which all metrics with this encoder share.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the encoder is not found.
-        MissingExtra: torch or transformers is not installed.
     """
     return PartMetric(Similarity(open_encoder(encoder, device=device, cache_size=cache_size)))
 
@@ -276,12 +271,7 @@ def _measure(response: str, after: TokenLosses, alone: TokenLosses, explain: boo
 
 
 def open_language_model(model: str | Path | None = None, *, device: str | None = None) -> CausalModel:
-    """Open the language model of the part; the same object for the same model and device.
-
-    Args:
-        model: a folder that transformers saved, a GGUF file, or an id of the hub; None is SmolLM2-135M-Instruct (Ben Allal et
-            al., 2025).
-    """
+    """Open the language model of the part, by default SmolLM2-135M-Instruct; the same object for the same model and device."""
     wanted = DEFAULT_MODEL if model is None else model
     path = Path(wanted).expanduser()
     key = (str(path.resolve() if path.exists() else wanted), device)
@@ -304,9 +294,5 @@ def make_expectation(
     Args:
         language_model: a folder that transformers saved, a GGUF file, or an id of the hub; by default SmolLM2-135M-Instruct.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-
-    Raises:
-        ModelError: the model is not found, or is not a causal language model.
-        MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
     return PartMetric(Expectation(open_language_model(language_model, device=device)))

@@ -47,13 +47,7 @@ class FeatureExtractor:
         language_model: CausalModel | None = None,
         cache_size: int = 20_000,
     ) -> None:
-        """Extract ``features``, some of ``FEATURES`` in their order.
-
-        Args:
-            triples: counts the triples, needed for ``one_hop`` and ``two_hop``.
-            language_model: computes the losses, needed for ``response_loss`` and ``dialogue_loss``.
-            cache_size: dialogues whose losses are kept in memory.
-        """
+        """Extract ``features``, some of ``FEATURES`` in their order; counts need ``triples``, losses a ``language_model``."""
         if not features or list(features) != [name for name in FEATURES if name in features]:
             raise InputError(f"the features {list(features)} are not some of {', '.join(FEATURES)} in this order")
         self.features = tuple(features)
@@ -103,16 +97,7 @@ def open_features(
     device: str | None = None,
     cache_size: int = 20_000,
 ) -> FeatureExtractor:
-    """Return an extractor of ``features``, opening only what they need.
-
-    Args:
-        graph: the graph in which triples are counted.
-        pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
-        count: ``pairs`` or ``triples``; see :class:`TripleFeatures`.
-        language_model: an open causal model, its folder, or an id of the hub.
-        device: device of the language model, when it is not open yet.
-        cache_size: utterances, counts and losses kept in memory.
-    """
+    """Return an extractor of ``features``, opening only what they need."""
     triples = None
     if _any(features, HOPS):
         if graph is None:
@@ -167,12 +152,7 @@ class TripleFeatures:
     """Counts the triples between histories and responses; recent utterances and counts are cached."""
 
     def __init__(self, graph: KnowledgeGraph, analyser: Analyser, *, count: Count = "pairs", cache_size: int = 20_000) -> None:
-        """Count triples in ``graph`` between concepts that ``analyser`` finds.
-
-        Args:
-            count: ``pairs`` or ``triples``; see the comment above.
-            cache_size: distinct utterances, and distinct pairs of concept sets, kept in memory.
-        """
+        """Count ``pairs`` or ``triples`` (see above) in ``graph`` between concepts that ``analyser`` finds."""
         if count not in COUNTS:
             raise InputError(f"unknown count {count!r} of triples; choose from {', '.join(COUNTS)}")
         self.graph = graph
@@ -216,14 +196,8 @@ class TripleFeatures:
     def evidence(self, item: Item, hops: Literal[1, 2], limit: int | None = 10) -> list[Piece]:
         """Return the counted triples of ``item``: a piece for each pair (its strongest chain) or triple, strongest first.
 
-        Args:
-            hops: 1 or 2.
-            limit: most pieces; None for all, as many as :meth:`counts` gives.
-
-        Returns:
-            Pieces of the kind ``triple`` with value 1 and share 0, the first mention in the response, the latest one in the
-                history, and
-            the path from the history's concept to the response's.
+        At most ``limit``, None for all, as many as :meth:`counts` gives. A piece has value 1, share 0, the first mention in the
+        response, the latest one in the history, and the path between them.
         """
         *history, response = self.linker.link_batch([*item.history, item.response])
         latest = latest_mentions(history)

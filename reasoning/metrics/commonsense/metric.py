@@ -143,11 +143,6 @@ def make(
         device: device of the language model, when it is not open yet.
         evidence: most triples listed in an explanation for each of the two counts.
         cache_size: utterances, counts and losses kept in memory.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the model, the pipeline or the language model cannot be opened, or none is known.
-        MissingExtra: the model reads losses, and torch or transformers is not installed.
     """
     regressor = model if isinstance(model, Regressor) else load_regressor(SHIPPED if model is None else model)
     features = open_features(

@@ -46,11 +46,7 @@ def variant_of(features: Sequence[str]) -> str:
 
 
 def transform(values: Matrix, features: Sequence[str]) -> Matrix:
-    """Return feature values before standardisation: ``log1p`` of counts and lengths, losses unchanged.
-
-    Args:
-        values: shape (n, k), one column for each of ``features``; counts and lengths >= 0.
-    """
+    """Return features, shape (n, k), before standardisation: ``log1p`` of counts and lengths, losses unchanged."""
     logarithmic = np.array([TRANSFORMS[name] == "log1p" for name in features], dtype=bool)
     result = np.array(values, dtype=np.float64)
     result[:, logarithmic] = np.log1p(result[:, logarithmic])
@@ -94,11 +90,8 @@ class Regressor:
         return variant_of(self.features)
 
     def predict(self, values: Matrix) -> Matrix:
-        """Return the score of each row, shape (n,), in ``lowest`` .. ``highest``; NaN where a feature is NaN.
-
-        Args:
-            values: untransformed feature values, shape (n, k), in the order of :attr:`features`.
-        """
+        """Return the score of each row of untransformed features, shape (n, k), in ``lowest`` .. ``highest``; NaN where one is
+        NaN."""
         return np.clip(self.predict_unbounded(values), self.lowest, self.highest)
 
     def predict_unbounded(self, values: Matrix) -> Matrix:
@@ -212,12 +205,8 @@ _ROWS = 100_000
 def shapley_values(predict: Callable[[Matrix], Matrix], items: Matrix, background: Matrix) -> tuple[Matrix, float]:
     """Return the Shapley value of each feature for each item, shape (n, k), and the mean output over the background.
 
-    Each row of the values plus the mean is the output for that item, up to rounding.
-
-    Args:
-        predict: maps shape (rows, k) to shape (rows,), each row independently.
-        items: shape (n, k); k is small, since 2**k sets are evaluated.
-        background: shape (b, k), at least one row.
+    Each row of the values plus the mean is the output for that item, up to rounding. ``predict`` maps shape (rows, k) to (rows,),
+    each row independently; k is small, since 2**k sets are evaluated.
     """
     features = items.shape[1]
     sets = (np.arange(2**features)[:, None] >> np.arange(features)) & 1 == 1

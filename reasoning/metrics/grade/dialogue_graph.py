@@ -208,13 +208,10 @@ class KeywordFinder:
         return [found[text] for text in texts]
 
     def of_dialogue(self, history: Sequence[Sequence[Keyword]], response: Sequence[Keyword], first: int = 0) -> Keywords:
-        """Return the keywords of a dialogue, at most ``most``, from those of its utterances.
+        """Return the keywords of a dialogue, at most ``most``, from those of its utterances; ``first``: index of its first turn.
 
         For a concept in several turns the strongest keyword counts, of equals the last. When there are too many keywords, each
         side keeps at least half of the places if it needs them.
-
-        Args:
-            first: index of the first turn of ``history`` in the whole history.
         """
         best: dict[str, Keyword] = {}
         for turn in range(len(history) - 1, -1, -1):

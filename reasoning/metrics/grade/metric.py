@@ -216,11 +216,6 @@ def make(
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         device: device of the sentence encoder, when it is not open yet.
         cache_size: utterances kept in memory.
-
-    Raises:
-        InputError: an option is invalid.
-        ModelError: the checkpoint or the pipeline cannot be opened, or it was trained with another encoder.
-        MissingExtra: torch or transformers is not installed.
     """
     if profile is not None:
         edge_weights(profile)
@@ -261,11 +256,7 @@ class Findings(NamedTuple):
 
 
 def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, place: int) -> Findings:
-    """Score the dialogue at index ``place`` of a batch without each keyword, and without any.
-
-    Args:
-        utterance: v_c of the whole batch.
-    """
+    """Score the dialogue at index ``place`` of a batch, with the batch's v_c, without each keyword, and without any."""
     n = int(graphs.mask[place].sum())
     nodes, adjacency = graphs.nodes[place, :n], graphs.adjacency[place, :n, :n]
     kept = torch.ones(n + 2, n, dtype=torch.bool)

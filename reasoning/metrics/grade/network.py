@@ -62,18 +62,15 @@ class HopAttention(nn.Module):
         nn.init.xavier_uniform_(self.answers)
 
     def forward(self, nodes: Tensor, adjacency: Tensor, mask: Tensor, at: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the nodes after the layer and the attention.
+        """Return the nodes, shape (b, n, width), zero at padding, and the attention, shape (b, heads, n, n).
+
+        The attention's rows sum to 1 over a node's neighbours and itself, and to 0 at padding.
 
         Args:
             nodes: shape (b, n, width_in); with ``at``, of shape (b, n), the vectors of concepts, shape (u, width_in), which
                 ``at`` indexes: each concept is projected once then, and the values of ``at`` at padding do not matter.
             adjacency: A, shape (b, n, n), symmetric, 0 where there is no edge.
             mask: bool, shape (b, n), false for padding.
-
-        Returns:
-            Shape (b, n, width), zero at padding; attention alpha, shape (b, heads, n, n), whose rows sum to 1 over a node's
-                neighbours and
-            itself, and to 0 at padding.
         """
         b, n = mask.shape
         projected, own = self.node(nodes), self.own(nodes)
@@ -186,11 +183,8 @@ class FrozenReading(nn.Module):
         self.dropout = nn.Dropout(0.1)
 
     def forward(self, last: Tensor, earlier: Tensor, response: Tensor) -> Tensor:
-        """Return v_c, shape (b, 4 * pair), from embeddings of shape (b, width).
-
-        Args:
-            last: of the context's last turn; earlier: the mean of those before it; zeros where there is none.
-        """
+        """Return v_c, shape (b, 4 * pair), from embeddings, shape (b, width); ``earlier`` is the mean of the turns before the
+        last."""
         c = torch.tanh(self.last(self.dropout(self.norm(last))) + self.earlier(self.dropout(self.norm(earlier))))
         r = torch.tanh(self.response(self.dropout(self.norm(response))))
         return torch.cat([c, r, c * r, (c - r).abs()], dim=1)
@@ -294,12 +288,9 @@ def context_of(history: Sequence[str], turns: int) -> tuple[str, ...]:
 def frozen_texts(
     vectors: Floats, last: Sequence[int], earlier: Sequence[Sequence[int]], response: Sequence[int]
 ) -> tuple[Tensor, ...]:
-    """Return the arguments of :class:`FrozenReading`.
+    """Return the arguments of :class:`FrozenReading`, from embeddings, shape (texts, width), and rows of them.
 
-    Args:
-        vectors: embeddings of texts, shape (texts, width).
-        last: for each dialogue the row of its context's last turn, -1 for none; earlier: rows of the turns before it.
-        response: rows of the responses.
+    The rows are those of the context's last turn, -1 for none, of the turns ``earlier``, and of the response.
     """
     width = vectors.shape[1]
     at_last = np.zeros((len(response), width), np.float32)

@@ -75,13 +75,10 @@ def compare_tuples(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> list[Presence]:
-    """Return the agreement of extracted tuples with annotated ones: micro and macro first, then every relation.
+    """Return the agreement of extracted tuples with annotated ones of each dialogue: micro and macro first, then every relation.
 
-    Args:
-        extracted, human: for each dialogue its tuples ``(head, relation, tail)``; relations beyond the twelve are ignored.
-        encode: texts to embeddings of unit length, shape (texts, dimension); without it similarity is None.
-        bertscore: the metric of that name; without it BERTScore is None.
-        resamples: of the dialogues, for the intervals, >= 1; seed: of the bootstrap.
+    ``encode`` gives embeddings of unit length, shape (texts, dimension). Without it and ``bertscore`` these similarities are
+    None.
     """
     if len(extracted) != len(human) or not human:
         raise InputError(f"{len(extracted)} and {len(human)} dialogues cannot be compared; give as many of each, at least one")

@@ -50,12 +50,7 @@ class KeywordExtractor:
     """The extractor over one graph, whose tuples are read into memory on first use."""
 
     def __init__(self, graph: KnowledgeGraph, analyser: Analyser, *, limit: int = 5, cache_size: int = 20_000) -> None:
-        """Search ``graph`` for the keywords that ``analyser`` finds.
-
-        Args:
-            limit: tuples kept per relation and kind, those with the rarest keywords; 0 keeps all.
-            cache_size: distinct turns whose keywords are cached.
-        """
+        """Search ``graph`` for keywords; of each relation and kind ``limit`` tuples with the rarest are kept, with 0 all."""
         if limit < 0:
             raise InputError(f"limit is {limit}; it must be >= 0 (0 keeps all tuples)")
         self.graph = graph
@@ -128,10 +123,6 @@ def make(
     Args:
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         limit, cache_size: see :class:`KeywordExtractor`.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the pipeline cannot be opened.
     """
     return KeywordExtractor(graph, open_analyser(pipeline), limit=limit, cache_size=cache_size)
 

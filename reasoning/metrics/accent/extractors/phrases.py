@@ -335,8 +335,7 @@ class Tree:
 def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] = ()) -> Words:
     """Return the predicate at ``place`` in base form with its dependents, without subject, negation and auxiliaries.
 
-    Args:
-        apart: predicates that are events of their own; their subtrees are left out.
+    Subtrees of the predicates ``apart``, which are events of their own, are left out.
     """
     words = tree.words
     dropped = {child for child in tree.children[place] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}

@@ -65,11 +65,7 @@ class RuleExtractor:
     """The extractor over one parser, with an LRU cache of the clauses of turns."""
 
     def __init__(self, parser: Parser, *, cache_size: int = 20_000) -> None:
-        """Extract from the parses of ``parser``.
-
-        Args:
-            cache_size: distinct turns whose clauses are cached.
-        """
+        """Extract from the parses of ``parser``; the clauses of ``cache_size`` turns are cached."""
         self.parser = parser
         self._clauses: LruCache[_Turn, list[Clause]] = LruCache(cache_size)
 
@@ -145,9 +141,6 @@ def make(*, pipeline: Parser | str | Path | None = None, cache_size: int = 20_00
     Args:
         pipeline: a parser, or the name or folder of a spaCy pipeline with one; the shipped one by default.
         cache_size: distinct turns whose clauses are cached.
-
-    Raises:
-        ModelError: the pipeline cannot be opened, or has no parser with Universal Dependencies.
     """
     return RuleExtractor(open_parser(pipeline), cache_size=cache_size)
 

@@ -146,11 +146,6 @@ def make(
         batch_tokens: tokens in a batch, including padding; changes speed and memory alone.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
         cache_size: answers kept in memory, twelve per response.
-
-    Raises:
-        InputError: an option is out of range.
-        ModelError: the model cannot be found, or is not a sequence-to-sequence model.
-        MissingExtra: torch or transformers is not installed.
     """
     need("torch", "neural")
     files = find_model(model)

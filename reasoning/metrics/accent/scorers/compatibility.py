@@ -40,14 +40,9 @@ class Compatibility:
         fallback: TupleScorer | None = None,
         unknown: float = 0.0,
     ) -> None:
-        """Score by the tails that ``tails`` knows.
+        """Score by the tails that ``tails`` knows, with the encoder ``embed``, whose signature is ``encoder``.
 
-        Args:
-            embed: texts to vectors of unit length, shape (texts, d).
-            relations: the relations that may be scored.
-            encoder: identifies ``embed`` in the signature.
-            fallback: scores tuples whose head has no known tail, if it knows their relation.
-            unknown: the score of a tuple without known tails and fallback.
+        A tuple whose head has no known tail gets the score of ``fallback``, if it knows the relation, else ``unknown``.
         """
         self.tails = tails
         self.fallback = fallback
@@ -115,11 +110,7 @@ def closest(vector: Vectors, known: Vectors, found: Found, shown: int = SHOWN) -
 def make_compatibility(
     resources: ScorerResources, *, tails: TailSource | None = None, model: str | Path | None = None
 ) -> Compatibility:
-    """Return the scorer over ``tails``, by default the graph's, with the retriever for heads without known tails.
-
-    Raises:
-        ModelError: the compact model ``model`` cannot be opened.
-    """
+    """Return the scorer over ``tails``, by default the graph's, with the retriever for heads without known tails."""
     fallback = make_retriever(resources, model=model)
     return Compatibility(
         tails or resources.tails(), resources.embed, resources.relations(), encoder=resources.encoder.signature, fallback=fallback
@@ -170,11 +161,7 @@ def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
 
 
 def make_blend(resources: ScorerResources, *, tails: TailSource | None = None, model: str | Path | None = None) -> Blend:
-    """Return equation 1 over ``tails`` (by default the graph's) combined with the scores of the compact model ``model``.
-
-    Raises:
-        ModelError: the model cannot be opened.
-    """
+    """Return equation 1 over ``tails`` (by default the graph's) combined with the scores of the compact model ``model``."""
     retriever = make_retriever(resources, model=model)
     known = Compatibility(
         tails or resources.tails(), resources.embed, resources.relations(), encoder=resources.encoder.signature, unknown=nan

@@ -80,12 +80,7 @@ def classifier_input(one: Triple, separator: str) -> str:
 
 
 def make_kgbert(resources: ScorerResources, *, model: str | Path | None = None) -> KgBert:
-    """Return the scorer over the triple classifier ``model``.
-
-    Raises:
-        InputError: no model is given.
-        ModelError: it cannot be opened.
-    """
+    """Return the scorer over the triple classifier ``model``."""
     if model is None:
         raise InputError("the scorer kg-bert needs a model; name the folder that tacit train kg-bert wrote")
     return open_kgbert(model, device=resources.device)
@@ -118,12 +113,7 @@ def pair_of(one: Triple) -> tuple[str, str]:
 
 
 def make_cross_encoder(resources: ScorerResources, *, model: str | Path | None = None) -> TuplePlausibility:
-    """Return the scorer over the cross-encoder ``model``.
-
-    Raises:
-        InputError: no model is given.
-        ModelError: it cannot be opened.
-    """
+    """Return the scorer over the cross-encoder ``model``."""
     if model is None:
         raise InputError("the scorer cross-encoder needs a model; name the folder that tacit train cross-encoder --tuples wrote")
     return TuplePlausibility(open_cross_encoder(model, device=resources.device))

@@ -43,13 +43,10 @@ class ScorerResources:
         cache_size: int = 100_000,
         progress: Progress | None = None,
     ) -> None:
-        """Open scorers over ``graph``.
+        """Open scorers over ``graph``; ``encoder`` is a folder, an id or an open one, ``cache_size`` the number of its cached
+        vectors.
 
-        Args:
-            encoder: folder or id of a sentence encoder, or an open one; see :func:`~tacit.reasoning.models.encoder.open_encoder`.
-            device: where models run; dtype: of the weights of language models.
-            cache_size: embeddings kept in memory.
-            progress: called with the name of what is computed once per graph, and the amount done since the last call.
+        ``progress`` is called with the name of what is computed once per graph, and the amount done since the last call.
         """
         self.graph = graph
         self._encoder = encoder
@@ -126,13 +123,7 @@ class ScorerResources:
         probe: str | Path | None = None,
         comet: Any = None,
     ) -> TupleScorer:
-        """Return the scorer ``name`` of :mod:`tacit.reasoning.registry`, with those of the options that it has.
-
-        Args:
-            tails: known tails to compare with, by default the graph's; comet: a COMET's folder or id.
-            model: the folder or file of a compact model (by default the one that ships), of a ``kg-bert``, or of the language
-                model of ``llm-probe``; probe: the folder or file of ``llm-probe``'s probe, by default the one that ships.
-        """
+        """Return the scorer ``name`` of :mod:`tacit.reasoning.registry`, with those of the options that it has."""
         return load_scorer(name, self, tails=tails, model=model, probe=probe, comet=comet)
 
     def relations(self) -> list[str]:

@@ -40,11 +40,7 @@ class CompactScorer(ABC, Generic[Result]):
     """Scores tuples by a compact model and the encoder that it was trained on, with an LRU cache."""
 
     def __init__(self, model: Compact, embed: Embed, *, encoder: str) -> None:
-        """Score by ``model``.
-
-        Args:
-            embed: texts to vectors of unit length, shape (texts, d); encoder: its signature.
-        """
+        """Score by ``model``; the signature ``encoder`` of ``embed`` must be that of its training."""
         if encoder != model.encoder[1]:
             raise ModelError(
                 f"the tail retriever was trained on vectors of {model.encoder[0]} ({model.encoder[1]}), not of the encoder "
@@ -133,11 +129,7 @@ class Retriever(CompactScorer[RetrieverResult]):
         return [self.model.text(members[row]) for row in self._best(self._ranks(vector, number), limit).tolist()]
 
     def measure(self, head: Vectors, relation: int, tail: Vectors, *, without: int = -1) -> Measurement:
-        """Return the scores of a tail's vector for a head's, both of shape (d,).
-
-        Args:
-            relation: its number in the model; without: number of a tail that is left out of the pool.
-        """
+        """Return the scores of a tail's vector for a head's, both of shape (d,), over a pool ``without`` one tail."""
         ranks = self._ranks(head, relation)
         own = self.model.key(tail[None], relation)[0]
         match = float(own @ self.model.query(head[None], relation)[0])
@@ -187,11 +179,7 @@ class Match:
 
 
 def make_retriever(resources: ScorerResources, *, model: str | Path | None = None) -> Retriever:
-    """Return the scorer over the compact model ``model``, by default the one that ships.
-
-    Raises:
-        ModelError: the model cannot be opened.
-    """
+    """Return the scorer over the compact model ``model``, by default the one that ships."""
     return Retriever(resources.compact(model), resources.embed, encoder=resources.encoder.signature)
 
 
@@ -253,11 +241,9 @@ class Support(CompactScorer[TupleScore]):
     def measure(
         self, head: Vectors, relation: int, tail: Vectors, *, without: tuple[int, int] = (-1, -1)
     ) -> tuple[float, tuple[Contribution, ...]]:
-        """Return the support in nats, and the triples of the largest kernel weight, largest first.
+        """Return the support in nats, and the triples of the largest kernel weight, largest first; vectors have the shape (d,).
 
-        Args:
-            head, tail: vectors of the encoder, shape (d,). relation: its number.
-            without: numbers of a head and a tail whose triples are left out; without any remaining triple the support is 0.
+        Triples with the head or the tail of ``without`` are left out; without any remaining triple the support is 0.
         """
         known = self._of(relation)
         head_likeness = known.of_heads.products(along(self.model.basis, head))
@@ -323,9 +309,5 @@ def _kernel_sums(a, b, head_at, tail_at, most):  # type: ignore[no-untyped-def]
 
 
 def make_support(resources: ScorerResources, *, model: str | Path | None = None) -> Support:
-    """Return the scorer over the triples of the compact model ``model``, by default the one that ships.
-
-    Raises:
-        ModelError: the model cannot be opened.
-    """
+    """Return the scorer over the triples of the compact model ``model``, by default the one that ships."""
     return Support(resources.compact(model), resources.embed, encoder=resources.encoder.signature)

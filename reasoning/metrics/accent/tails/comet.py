@@ -292,9 +292,8 @@ def open_writer(
 ) -> Seq2SeqWriter | CausalWriter:
     """Open a model in float32, as sequence-to-sequence or causal by its configuration.
 
-    Args:
-        prompt: largest number of tokens that are read; shortest, longest: least and largest number that are generated.
-        no_repeat: length in tokens of the n-grams that are generated once at most; 0 forbids no repetition.
+    It reads at most ``prompt`` tokens and writes ``shortest`` to ``longest``, with every n-gram of ``no_repeat`` tokens once (0:
+    no limit).
     """
     if is_seq2seq(files):
         opened = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32")

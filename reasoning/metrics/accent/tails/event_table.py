@@ -198,11 +198,9 @@ class EventTable:
 
 
 def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None = None, home: Path | None = None) -> EventTable:
-    """Open the table of ``graph``; a missing one is built first.
+    """Open the table of ``graph`` in the folder ``home``, by default :func:`events_home`; a missing one is built first.
 
-    Args:
-        progress: called with the number of assertions read while it is built.
-        home: folder of the graph's tables; by default beside its index, or in the user's cache where that cannot be written.
+    ``progress`` is called with the number of assertions read since the last call.
     """
     digest = graph.manifest().digest
     home = home or events_home(graph)

@@ -78,12 +78,9 @@ class NearestTails:
         threshold: float = DEFAULT_THRESHOLD,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        """Search among the heads of ``graph`` that come from datasets.
+        """Search among the heads of ``graph`` that come from datasets; missing embeddings are computed now.
 
-        Args:
-            vectors: stored embeddings of the heads; missing ones are computed now.
-            limit: number of heads whose tails are returned, at most; threshold: lowest cosine, in -1..1.
-            progress: called with the number of heads that were encoded.
+        The tails of at most ``limit`` heads with a cosine of at least ``threshold`` are returned.
         """
         if limit < 1 or not -1 <= threshold <= 1:
             raise InputError(f"nearest is {limit} and threshold {threshold}; nearest must be >= 1, threshold in -1..1")
