@@ -20,7 +20,8 @@ from ...graph.errors import InputError
 from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from .options import Engine, EngineOption, GraphOption, Output, Pipeline, Quiet, Strict, address_of
+from . import options as opts
+from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
@@ -43,58 +44,41 @@ class JudgeName(Enum):
 
 Judge = Annotated[
     list[JudgeName] | None,
-    typer.Option(
-        "--judge",
-        metavar="NAME",
-        show_default="answers, graph, and yes-no after tacit fetch judge",
-        help="answers, graph, similarity, likelihood, yes-no, probe or trained; repeatable. An --encoder, --model or --probe "
+    option(
+        "NAME",
+        "answers, graph, similarity, likelihood, yes-no, probe or trained; repeatable. An --encoder, --model or --probe "
         "adds its judge.",
+        "--judge",
+        default="answers, graph, and yes-no after tacit fetch judge",
     ),
 ]
 
 
 def choose(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="CICERO's JSON lines or list, plain or gzip; - reads stdin.")
-    ],
-    graph: GraphOption = None,
+    file: Annotated[str, argument("FILE", "CICERO's JSON lines or list, plain or gzip; - reads stdin.")],
+    graph: opts.Graph = None,
     judge: Judge = None,
-    answers: Annotated[
-        int | None,
-        typer.Option("--answers", metavar="N", min=1, show_default="half of the choices", help="How many choices are right."),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", metavar="ID", show_default="none", help="A sentence encoder: an ID or folder, or default."),
-    ] = None,
+    answers: Annotated[int | None, option("N", "How many choices are right.", default="half of the choices", min=1)] = None,
+    encoder: Annotated[str | None, option("ID", "A sentence encoder: an ID or folder, or default.", default="none")] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model",
-            metavar="ID",
-            show_default="the one of tacit fetch judge, if it is there",
-            help="A language model: a folder, a GGUF file or an ID; or a folder of tacit train cicero.",
+        option(
+            "ID",
+            "A language model: a folder, a GGUF file or an ID; or a folder of tacit train cicero.",
+            default="the one of tacit fetch judge, if it is there",
         ),
     ] = None,
-    probe: Annotated[
-        str | None,
-        typer.Option(
-            "--probe", metavar="FOLDER", show_default="none", help="A probe of the --model, by tacit train choice-probe."
-        ),
-    ] = None,
+    probe: Annotated[str | None, option("FOLDER", "A probe of the --model, by tacit train choice-probe.", default="none")] = None,
     head: Annotated[
-        str | None,
-        typer.Option(
-            "--head", metavar="FOLDER", show_default="the one that ships", help="Weights of judges, by tacit train choice-head."
-        ),
+        str | None, option("FOLDER", "Weights of judges, by tacit train choice-head.", default="the one that ships")
     ] = None,
-    output: Output = None,
+    output: opts.Output = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run; a finished one starts again.")] = False,
-    pipeline: Pipeline = None,
-    engine: EngineOption = Engine.AUTO,
-    strict: Strict = False,
+    pipeline: opts.Pipeline = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each instance.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Choose among answers to questions about a turn: a score for each choice, the share of each judge, the edges of the graph.
 
@@ -124,7 +108,7 @@ def choose(
         if names is None and probe is None and not quiet:
             note(f"yes-no by {MODEL_FILE} is among the judges and takes some seconds an instance; --judge names others")
     faults = Faults()
-    address = address_of(graph)
+    address = opts.address_of(graph)
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
     tell_settings(quiet)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ...graph.errors import InputError
-from .options import Group, add_server_options
+from . import options as opts
 from .settings import begin
 
 _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, by its module, which is imported where needed
@@ -50,7 +50,7 @@ _COMPLETION = {
 _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
-class _Sections(Group):
+class _Sections(opts.Group):
     """The root group, whose help lists the commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -129,7 +129,7 @@ def _command(only: str | None) -> Any:
             else:
                 app.command(name, cls=_imported(_CLASSES[name]) if name in _CLASSES else None)(function)
     found = typer.main.get_command(app)
-    add_server_options(found)
+    opts.add_server_options(found)
     options: list[Any] = found.params
     for option in options:
         for flag in _COMPLETION.keys() & {*option.opts}:

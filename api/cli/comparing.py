@@ -10,26 +10,8 @@ import typer
 from ..opening import readable
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
-from .options import (
-    ColumnOption,
-    Engine,
-    EngineOption,
-    GraphOption,
-    Json,
-    Metrics,
-    OptionOption,
-    Pipeline,
-    Quiet,
-    Resamples,
-    ResampleSeed,
-    Strict,
-    address_of,
-    chosen_metrics,
-    metric_options,
-    named_columns,
-    open_reasoner,
-    tell_default,
-)
+from . import options as opts
+from .options import argument, option
 
 if TYPE_CHECKING:
     from ...graph.item import Item
@@ -37,34 +19,24 @@ if TYPE_CHECKING:
 
 
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", show_default=False, help="What one system answered, as for tacit score.")],
-    second: Annotated[
-        str, typer.Argument(metavar="B", show_default=False, help="What the other answered, to the same histories.")
-    ],
-    graph: GraphOption = None,
-    metrics: Metrics = None,
-    column: ColumnOption = None,
-    show_items: Annotated[
-        int, typer.Option("--show", metavar="N", min=0, help="Show the N items that differ most in favour of each system.")
-    ] = 3,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", show_default=False, help="Write a page with the explanations side by side."),
-    ] = None,
+    first: Annotated[str, argument("A", "What one system answered, as for tacit score.")],
+    second: Annotated[str, argument("B", "What the other answered, to the same histories.")],
+    graph: opts.Graph = None,
+    metrics: opts.Metrics = None,
+    column: opts.Columns = None,
+    show_items: Annotated[int, option("N", "Show the N items that differ most in favour of each system.", "--show", min=0)] = 3,
+    html: Annotated[Path | None, option("FILE", "Write a page with the explanations side by side.")] = None,
     fail_under: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", show_default=False, help="Exit with 1 if B's mean of the first metric is better than A's by less than X."
-        ),
+        float | None, option("X", "Exit with 1 if B's mean of the first metric is better than A's by less than X.")
     ] = None,
-    resamples: Resamples = 10_000,
-    seed: ResampleSeed = 0,
-    option: OptionOption = None,
-    pipeline: Pipeline = None,
-    engine: EngineOption = Engine.AUTO,
-    strict: Strict = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    resamples: opts.Resamples = 10_000,
+    seed: opts.ResampleSeed = 0,
+    option: opts.MetricOptions = None,
+    pipeline: opts.Pipeline = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    strict: opts.Strict = False,
+    json: opts.Json = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Compare two systems by what they answered to the same histories: the difference by metric, with its paired interval.
 
@@ -74,15 +46,15 @@ def compare(
     if html is not None:
         for file in (first, second):
             check_output(html, file)
-    names, default = chosen_metrics(metrics, graph)
-    options = metric_options(option, names, pipeline)
-    columns = named_columns(column)
+    names, default = opts.chosen_metrics(metrics, graph)
+    options = opts.metric_options(option, names, pipeline)
+    columns = opts.named_columns(column)
     one, other = (_items(file, strict, columns) for file in (first, second))
-    tell_default(default, quiet)
+    opts.tell_default(default, quiet)
     from ...reasoning.evaluation.comparing import compare_systems
 
     with (
-        open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner,
+        opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner,
         Meter("scoring", None, unit="responses", noun="responses", quiet=quiet) as meter,
     ):
         found = compare_systems(

@@ -14,7 +14,8 @@ from ...graph.errors import InputError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from .options import Group, Output, Quiet, Strict
+from . import options as opts
+from .options import argument, option
 from .training.data import check_distinct
 from .training.run import Device
 
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from ...reasoning.inference.choice_figures import Interval
     from ..terminal.faults import Faults
 
-create = typer.Typer(cls=Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
+create = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
 
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed; one seed, one output.")]
+Seed = Annotated[int, option("N", "Random seed; one seed, one output.", "--seed", min=0)]
 
 
 @create.callback()
@@ -37,19 +38,13 @@ def _several() -> None:
 
 @create.command()
 def targets(
-    dialogues: Annotated[
-        list[str],
-        typer.Argument(metavar="DIALOGUES...", show_default=False, help="Dialogues: JSON, CSV, Parquet, gzip; - reads stdin."),
-    ],
-    output: Output = None,
+    dialogues: Annotated[list[str], argument("DIALOGUES...", "Dialogues: JSON, CSV, Parquet, gzip; - reads stdin.")],
+    output: opts.Output = None,
     seed: Seed = 0,
-    cosine: Annotated[
-        float,
-        typer.Option("--cosine", metavar="X", min=0.01, help="A dialogue this like an earlier one is a duplicate; 2 keeps all."),
-    ] = 0.87,
-    strict: Strict = False,
+    cosine: Annotated[float, option("X", "A dialogue this like an earlier one is a duplicate; 2 keeps all.", min=0.01)] = 0.87,
+    strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Choose dialogues, the turns to ask about, and the questions; write CICERO's records without answers, for annotators.
 
@@ -119,36 +114,21 @@ def targets(
 
 @create.command()
 def choices(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="Records with right answers: JSON lines or a list; gzip.")
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically.")
-    ],
-    pool: Annotated[
-        str | None,
-        typer.Option("--pool", metavar="FILE", show_default="none", help="Further candidates: records with ID and Candidates."),
-    ] = None,
-    wrong: Annotated[int, typer.Option("--wrong", metavar="N", min=1, help="Wrong choices of each instance.")] = 4,
-    candidates: Annotated[
-        int, typer.Option("--candidates", metavar="N", min=0, help="Most answers to other dialogues among the candidates.")
-    ] = 50,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="ID|FOLDER", show_default="features", help="Discriminator: an encoder to fine-tune."),
-    ] = None,
-    recipe: Annotated[
-        str | None,
-        typer.Option("--recipe", metavar="FILE.toml", show_default="the paper's", help="Recipe of train cicero, with --model."),
-    ] = None,
+    file: Annotated[str, argument("FILE", "Records with right answers: JSON lines or a list; gzip.")],
+    output: Annotated[Path, option("FILE", "Write to this file, replaced atomically.", "--output", "-o")],
+    pool: Annotated[str | None, option("FILE", "Further candidates: records with ID and Candidates.", default="none")] = None,
+    wrong: Annotated[int, option("N", "Wrong choices of each instance.", min=1)] = 4,
+    candidates: Annotated[int, option("N", "Most answers to other dialogues among the candidates.", min=0)] = 50,
+    model: Annotated[str | None, option("ID|FOLDER", "Discriminator: an encoder to fine-tune.", default="features")] = None,
+    recipe: Annotated[str | None, option("FILE.toml", "Recipe of train cicero, with --model.", default="the paper's")] = None,
     device: Device = None,
-    folds: Annotated[int, typer.Option("--folds", metavar="N", min=2, help="Parts of the dialogues.")] = 5,
-    rounds: Annotated[int, typer.Option("--rounds", metavar="N", min=1, help="Most rounds with swaps.")] = 10,
-    swaps: Annotated[int, typer.Option("--swaps", metavar="N", min=1, help="Most swaps of an instance in a round.")] = 1,
+    folds: Annotated[int, option("N", "Parts of the dialogues.", min=2)] = 5,
+    rounds: Annotated[int, option("N", "Most rounds with swaps.", min=1)] = 10,
+    swaps: Annotated[int, option("N", "Most swaps of an instance in a round.", min=1)] = 1,
     seed: Seed = 0,
-    strict: Strict = False,
+    strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Find wrong answers that are hard to tell from the right ones, by adversarial filtering; write CICERO's records.
 

@@ -11,7 +11,8 @@ import typer
 
 from ...graph.errors import InputError, QueryInvalid, QueryRefused, did_you_mean
 from ..opening import open_store
-from .options import Json, Param, address_at
+from . import options as opts
+from .options import argument, option
 
 if TYPE_CHECKING:
     from ...cypher import Query
@@ -19,23 +20,13 @@ if TYPE_CHECKING:
 
 def cypher(
     graph: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="GRAPH",
-            show_default=False,
-            help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
-        ),
+        str | None, argument("GRAPH", "A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].")
     ] = None,
-    query: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="QUERY|FILE|NAME", show_default=False, help="Cypher text, a file with Cypher, or a name from --list."
-        ),
-    ] = None,
-    param: Param = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of rows.")] = 1000,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="Stop the query after this time.")] = 30.0,
-    json: Json = False,
+    query: Annotated[str | None, argument("QUERY|FILE|NAME", "Cypher text, a file with Cypher, or a name from --list.")] = None,
+    param: opts.Param = None,
+    limit: Annotated[int, option("N", "Maximum number of rows.", min=0)] = 1000,
+    timeout: Annotated[float, option("SECONDS", "Stop the query after this time.", min=0.001)] = 30.0,
+    json: opts.Json = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List the queries of the cookbook.")] = False,
 ) -> None:
@@ -50,7 +41,7 @@ def cypher(
     if graph is None or query is None:
         raise InputError("GRAPH or QUERY is missing; run tacit cypher GRAPH QUERY, or tacit cypher --list")
     text, values = prepare(query, param or ())
-    with open_store(address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store:
         result = store.run(text, values, limit=limit, timeout=timeout)
     if json:
         print_json(result.records())
@@ -174,15 +165,10 @@ def _heading(rows: Sequence[Sequence[Any]], place: int, column: str) -> str:
 
 
 def guard(
-    query: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUERY|FILE|NAME", show_default=False, help="Cypher text, a file, or a name of the cookbook; - reads stdin."
-        ),
-    ],
-    param: Param = None,
+    query: Annotated[str, argument("QUERY|FILE|NAME", "Cypher text, a file, or a name of the cookbook; - reads stdin.")],
+    param: opts.Param = None,
     engine: Annotated[Literal["neo4j", "embedded"], typer.Option(help="The engine that will run the query.")] = "neo4j",
-    json: Json = False,
+    json: opts.Json = False,
 ) -> None:
     """Check, without running it, that a Cypher query only reads; exit with 0 if it may run, with 2 and the reason if not."""
     from ...graph.query import check

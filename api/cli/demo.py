@@ -16,18 +16,14 @@ from typing import Annotated
 import typer
 
 from ...graph.errors import TacitError
+from .options import option
 
 _FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "choices.jsonl", "README.md")
 
 
 def demo(
-    directory: Annotated[
-        Path, typer.Option("--directory", metavar="FOLDER", help="Folder for the sample and its graph; created if missing.")
-    ] = Path("demo-graph"),
-    everything: Annotated[
-        bool,
-        typer.Option("--all", help="Show all: every dialogue, more queries, more metrics."),
-    ] = False,
+    directory: Annotated[Path, option("FOLDER", "Folder for the sample and its graph; created if missing.")] = Path("demo-graph"),
+    everything: Annotated[bool, typer.Option("--all", help="Show all: every dialogue, more queries, more metrics.")] = False,
 ) -> None:
     """Load the sample graph, query it, score and explain the sample dialogues: some twenty commands and their output."""
     from ..terminal.text import duration

@@ -10,7 +10,8 @@ import typer
 
 from ..terminal.screen import console, print_json, show
 from ..terminal.text import visible
-from .options import Json, server_given
+from . import options as opts
+from .options import option
 
 if TYPE_CHECKING:
     from ..diagnosis import Diagnosis
@@ -21,15 +22,9 @@ _INDENT = 8
 
 def doctor(
     graph: Annotated[
-        str | None,
-        typer.Option(
-            "--graph",
-            metavar="GRAPH",
-            show_default="TACIT_GRAPH, else tacit.toml",
-            help="Look at this graph instead of the default.",
-        ),
+        str | None, option("GRAPH", "Look at this graph instead of the default.", default="TACIT_GRAPH, else tacit.toml")
     ] = None,
-    json: Json = False,
+    json: opts.Json = False,
 ) -> None:
     """Say what is installed, which graph and models are there, and how to get what is missing.
 
@@ -40,7 +35,7 @@ def doctor(
 
     from ..diagnosis import diagnose
 
-    found = diagnose(server_given(), graph)
+    found = diagnose(opts.server_given(), graph)
     if json:
         print_json(found.to_dict())
     else:

@@ -18,28 +18,8 @@ from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
 from ..terminal.screen import note, show, table
 from ..terminal.text import count, plural
-from .options import (
-    RATED_FIELDS,
-    BatchSize,
-    ColumnOption,
-    Engine,
-    EngineOption,
-    GraphOption,
-    Json,
-    Metrics,
-    OptionOption,
-    Pipeline,
-    Quiet,
-    Resamples,
-    ResampleSeed,
-    Strict,
-    address_of,
-    chosen_metrics,
-    metric_options,
-    named_columns,
-    open_metrics,
-    tell_default,
-)
+from . import options as opts
+from .options import argument, option
 
 if TYPE_CHECKING:
     from ...loaders import Judgement
@@ -58,32 +38,24 @@ class DecoRating(Enum):
 
 def evaluate(
     judgements: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="JUDGEMENTS",
-            show_default=False,
-            help="Rated responses: JSON, CSV or Parquet; plain or gzip; - reads stdin.",
-        ),
+        list[str], argument("JUDGEMENTS", "Rated responses: JSON, CSV or Parquet; plain or gzip; - reads stdin.")
     ],
-    metrics: Metrics = None,
-    graph: GraphOption = None,
-    column: ColumnOption = None,
-    plot: Annotated[
-        list[Path] | None,
-        typer.Option("--plot", metavar="FILE", show_default=False, help="Write a plot, .png or .svg; repeatable."),
-    ] = None,
+    metrics: opts.Metrics = None,
+    graph: opts.Graph = None,
+    column: opts.Columns = None,
+    plot: Annotated[list[Path] | None, option("FILE", "Write a plot, .png or .svg; repeatable.")] = None,
     by_system: Annotated[bool, typer.Option(help="Show correlations for each system too.")] = True,
     by_file: Annotated[bool, typer.Option("--by-file", help="Treat each file as one data set, even if it names others.")] = False,
     rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings to use.")] = DecoRating.EVENT,
-    resamples: Resamples = 10_000,
-    seed: ResampleSeed = 0,
-    batch_size: BatchSize = None,
-    option: OptionOption = None,
-    pipeline: Pipeline = None,
-    engine: EngineOption = Engine.AUTO,
-    strict: Strict = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    resamples: opts.Resamples = 10_000,
+    seed: opts.ResampleSeed = 0,
+    batch_size: opts.BatchSize = None,
+    option: opts.MetricOptions = None,
+    pipeline: opts.Pipeline = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    strict: opts.Strict = False,
+    json: opts.Json = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Measure the agreement of metrics with human ratings: correlations, intervals, tests, ranking of systems.
 
@@ -91,12 +63,12 @@ def evaluate(
     JUDGEMENTS are DECO or GRADE files, {"history", "response", "rating"} as JSON lines or list, CSV or Parquet with these
     columns (--column names others), or dialogues with "turns" and "turn_ratings".
     """
-    names, default = chosen_metrics(metrics, graph)
-    options = metric_options(option, names, pipeline)
+    names, default = opts.chosen_metrics(metrics, graph)
+    options = opts.metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
-    collected = _collect(judgements, rating.value, by_file, strict, named_columns(column, RATED_FIELDS))
-    tell_default(default, quiet)
-    with open_metrics(names, options, address_of(graph), engine, quiet=quiet) as chosen:
+    collected = _collect(judgements, rating.value, by_file, strict, opts.named_columns(column, opts.RATED_FIELDS))
+    opts.tell_default(default, quiet)
+    with opts.open_metrics(names, options, opts.address_of(graph), engine, quiet=quiet) as chosen:
         judged = _scored(collected, chosen, batch_size, quiet)
         signatures = {one.name: str(one.signature) for one in chosen}
     collected.note()

@@ -14,23 +14,8 @@ import typer
 from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to, write_file
-from .options import (
-    ColumnOption,
-    Engine,
-    EngineOption,
-    GraphOption,
-    Json,
-    Metrics,
-    OptionOption,
-    Pipeline,
-    Quiet,
-    address_of,
-    chosen_metrics,
-    metric_options,
-    named_columns,
-    open_reasoner,
-    tell_default,
-)
+from . import options as opts
+from .options import argument, option
 from .settings import from_config
 
 if TYPE_CHECKING:
@@ -43,63 +28,47 @@ _WIDTH = 960
 
 
 def explain(
-    file: Annotated[
-        str | None,
-        typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin."),
-    ] = None,
-    graph: GraphOption = None,
-    metrics: Metrics = None,
-    column: ColumnOption = None,
-    item: Annotated[
-        str | None,
-        typer.Option("--item", metavar="ID", show_default="the first", help="The item to explain: its ID, or its number from 1."),
-    ] = None,
-    first: Annotated[int, typer.Option("--first", metavar="N", min=1, help="Explain the first N items.")] = 1,
-    response: Annotated[
-        str | None, typer.Option(metavar="TEXT", show_default=False, help="The response, instead of FILE.")
-    ] = None,
+    file: Annotated[str | None, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")] = None,
+    graph: opts.Graph = None,
+    metrics: opts.Metrics = None,
+    column: opts.Columns = None,
+    item: Annotated[str | None, option("ID", "The item to explain: its ID, or its number from 1.", default="the first")] = None,
+    first: Annotated[int, option("N", "Explain the first N items.", min=1)] = 1,
+    response: Annotated[str | None, option("TEXT", "The response, instead of FILE.")] = None,
     history: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT", show_default=False, help="With --response: a turn of the history; repeatable, oldest first."
-        ),
+        list[str] | None, option("TEXT", "With --response: a turn of the history; repeatable, oldest first.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help="Write to this file: .svg, .html, .json or .txt."
-        ),
-    ] = None,
+    output: Annotated[Path | None, option("FILE", "Write to this file: .svg, .html, .json or .txt.", "--output", "-o")] = None,
     cypher: Annotated[
         bool, typer.Option("--cypher", help="Show the claims, and the query that finds each of them in the graph.")
     ] = False,
-    width: Annotated[int, typer.Option(metavar="PIXELS", min=320, max=2400, help="Width of the picture.")] = _WIDTH,
-    option: OptionOption = None,
-    pipeline: Pipeline = None,
-    engine: EngineOption = Engine.AUTO,
-    json: Json = False,
-    quiet: Quiet = False,
+    width: Annotated[int, option("PIXELS", "Width of the picture.", min=320, max=2400)] = _WIDTH,
+    option: opts.MetricOptions = None,
+    pipeline: opts.Pipeline = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    json: opts.Json = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Explain the score of a response: the pieces of evidence, and the share of each.
 
     The response is an item of FILE (in the format of tacit score), or given by --response and --history. A picture (.svg) shows
     one item and one metric; the other formats any number.
     """
-    names, default = chosen_metrics(metrics, graph)
+    names, default = opts.chosen_metrics(metrics, graph)
     form = _form(output, json)
     if form == ".svg" and default is not None:
         names, default = names[-1:], None  # the metric that explains by the graph, where there is one
     elif form == ".svg" and from_config("metrics"):
         names = names[:1]
-    options = metric_options(option, names, pipeline)
-    items = _items(file, item, first, response, history, named_columns(column))
+    options = opts.metric_options(option, names, pipeline)
+    items = _items(file, item, first, response, history, opts.named_columns(column))
     if form == ".svg" and (len(names) > 1 or first > 1):
         raise InputError("a picture shows one item and one metric; give one of each, or write a page (.html)")
     if output is not None:
         check_output(output, file or "-")
     chosen = list(items)
-    tell_default(default, quiet)
-    with open_reasoner(names, options, address_of(graph), engine, quiet=quiet) as reasoner:
+    opts.tell_default(default, quiet)
+    with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
         explained = [_explained(one, reasoner) for one in chosen]
     text = _written(explained, form, cypher, width, graph)
     if output is None:

@@ -21,7 +21,8 @@ from ..opening import open_engine, readable
 from ..terminal.faults import Faults, sound
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Relations, Strict, address_at
+from . import options as opts
+from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
@@ -39,24 +40,19 @@ class Counting(Enum):
 
 
 def filter_dialogues(
-    dialogues: Annotated[
-        str, typer.Argument(metavar="DIALOGUES", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin.")
-    ],
-    graph: GraphNeeded,
-    output: Output = None,
+    dialogues: Annotated[str, argument("DIALOGUES", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
+    graph: opts.GraphRequired,
+    output: opts.Output = None,
     count: Annotated[
         Counting, typer.Option("--count", help="List all triples, or the strongest one of each pair of concepts.")
     ] = Counting.TRIPLES,
-    relation: Relations = None,
-    exclude_relation: Annotated[
-        list[str] | None,
-        typer.Option("--exclude-relation", metavar="NAME", show_default=False, help="Leave out this relation; repeatable."),
-    ] = None,
-    pipeline: Pipeline = None,
-    engine: EngineOption = Engine.AUTO,
-    strict: Strict = False,
+    relation: opts.Relations = None,
+    exclude_relation: Annotated[list[str] | None, option("NAME", "Leave out this relation; repeatable.")] = None,
+    pipeline: opts.Pipeline = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Keep the dialogues that have a triple of the graph between two consecutive turns.
 
@@ -76,7 +72,7 @@ def filter_dialogues(
     excluded = exclude_relation or []
     tally = Tally()
     tell_settings(quiet)
-    with open_engine(address_at(graph), engine, quiet=quiet) as source:
+    with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         check_known([*(relation or ()), *excluded], relations_of(source))
         chosen = TripleFilter(
             source, open_analyser(pipeline), count=count.value, relations=relation or None, excluded=excluded

@@ -12,7 +12,8 @@ from ...graph.schema import dump
 from ..opening import Address, Engine, open_engine, open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
-from .options import GraphOrDefault, Json, Param, Quiet, address_at, server_given
+from . import options as opts
+from .options import argument, option
 
 if TYPE_CHECKING:
     from ...graph.index import IndexGraph
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from ...reasoning.event_links import Linked
 
 
-def info(graph: GraphOrDefault, json: Json = False) -> None:
+def info(graph: opts.GraphArgument, json: opts.Json = False) -> None:
     """Show the contents of a graph: counts, relations, loaded files, digest, index."""
     from ...graph.index import index_homes
     from ...graph.links import LinkManifest, is_current, linked_digest
     from ...graph.protocol import LinksEvents
     from ..terminal.screen import note, print_json
 
-    with open_store(address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store:
         counts, manifest, unfinished = store.counts(), store.manifest(), store.unfinished()
         links = store.link_manifest() if isinstance(store, LinksEvents) else LinkManifest()
         url, folders = store.url, [home / manifest.digest for home in index_homes(store)]
@@ -127,12 +128,10 @@ def _bytes(folder: Path) -> int:
 
 
 def index(
-    graph: GraphOrDefault,
-    vectors: Annotated[
-        str | None, typer.Option(metavar="NUMBERBATCH", show_default=False, help="Also index the word vectors of this text file.")
-    ] = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    graph: opts.GraphArgument,
+    vectors: Annotated[str | None, option("NUMBERBATCH", "Also index the word vectors of this text file.")] = None,
+    quiet: opts.Quiet = False,
+    json: opts.Json = False,
 ) -> None:
     """Build the index of a graph, unless it is up to date."""
     from ..terminal.screen import facts, print_json, show
@@ -140,7 +139,7 @@ def index(
 
     if vectors is not None:
         readable(vectors)
-    with open_indexed(address_at(graph), quiet=quiet) as built:
+    with open_indexed(opts.address_at(graph), quiet=quiet) as built:
         row: dict[str, Any] = {"graph": built.url, "digest": built.manifest().digest, "index": str(built.directory)}
         if vectors is not None:
             row["vectors"] = _align(vectors, built, quiet)
@@ -157,9 +156,9 @@ def index(
 
 
 def check(
-    graph: GraphOrDefault,
-    quiet: Quiet = False,
-    json: Json = False,
+    graph: opts.GraphArgument,
+    quiet: opts.Quiet = False,
+    json: opts.Json = False,
 ) -> None:
     """Check a graph and its index for damage; the exit status is 0 if they are sound, else 2.
 
@@ -171,7 +170,7 @@ def check(
     from ..terminal.screen import note, print_json, show, table
 
     with Meter(graph, noun="assertions", unit="assertions", quiet=quiet) as meter:
-        checked = check_graph(graph, progress=meter.add, **server_given())
+        checked = check_graph(graph, progress=meter.add, **opts.server_given())
     if json:
         parts = [{**asdict(part), "sound": part.problem is None} for part in checked.parts]
         facts = {"graph": checked.url, "sound": checked.sound, "digest": checked.digest, "assertions": checked.assertions}
@@ -212,8 +211,8 @@ _RDF_FORMATS = ("turtle", "nt", "xml")
 
 
 def export(
-    graph: GraphOrDefault,
-    out: Annotated[Path, typer.Argument(metavar="OUT", show_default=False, help="The file to write; with csv-import a folder.")],
+    graph: opts.GraphArgument,
+    out: Annotated[Path, argument("OUT", "The file to write; with csv-import a folder.")],
     format: Annotated[
         Literal["csv-import", "jsonl", "turtle", "nt", "xml"] | None,
         typer.Option(
@@ -221,14 +220,11 @@ def export(
             help="csv-import: for neo4j-admin; turtle, nt, xml: RDF.",
         ),
     ] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(metavar="QUERY|FILE|NAME", show_default=False, help="Write the result of this Cypher query as RDF."),
-    ] = None,
-    param: Param = None,
-    limit: Annotated[int, typer.Option(metavar="N", min=0, help="With --query: maximum number of rows.")] = 1_000_000,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.001, help="With --query: stop it after this time.")] = 300.0,
-    json: Json = False,
+    query: Annotated[str | None, option("QUERY|FILE|NAME", "Write the result of this Cypher query as RDF.")] = None,
+    param: opts.Param = None,
+    limit: Annotated[int, option("N", "With --query: maximum number of rows.", min=0)] = 1_000_000,
+    timeout: Annotated[float, option("SECONDS", "With --query: stop it after this time.", min=0.001)] = 300.0,
+    json: opts.Json = False,
 ) -> None:
     """Write a graph, or the result of a query, to a file for other programs."""
     from ...loaders.rdf_terms import FORMATS
@@ -246,7 +242,7 @@ def export(
     if chosen != "csv-import":
         check_output(out)
     truncated = False
-    with open_store(address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store:
         if prepared is None:
             written = _write_graph(store, out, chosen)
         else:
@@ -276,7 +272,7 @@ def _write_graph(graph: KnowledgeGraph, out: Path, format: str) -> int:
 # The command ``link``, which joins the events of a graph to the concepts that they mention.
 
 
-def link(graph: GraphOrDefault, quiet: Quiet = False, json: Json = False) -> None:
+def link(graph: opts.GraphArgument, quiet: opts.Quiet = False, json: opts.Json = False) -> None:
     """Join the events of a graph to the concepts that they mention, and to events of the same meaning.
 
     Adds (:Event)-[:Mentions {role, position}]->(:Concept) and (:Event)-[:SameEvent]->(:Event), and removes those that do not
@@ -284,7 +280,7 @@ def link(graph: GraphOrDefault, quiet: Quiet = False, json: Json = False) -> Non
     """
     from ..terminal.screen import facts, print_json, show
 
-    linked, seconds = link_graph(address_at(graph), quiet)
+    linked, seconds = link_graph(opts.address_at(graph), quiet)
     row = {"graph": graph, **link_row(linked), "seconds": round(seconds, 3)}
     if json:
         print_json(row)

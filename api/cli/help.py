@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
-import typer
-
 from ...graph.errors import InputError, did_you_mean
+from .options import argument
 
 _WIDTH = 78
 
@@ -56,10 +55,7 @@ def complete_topics(incomplete: str) -> list[str]:
 
 def help_on(
     topic: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TOPIC", show_default=False, autocompletion=complete_topics, help="A topic, or the words of a command."
-        ),
+        list[str] | None, argument("TOPIC", "A topic, or the words of a command.", autocompletion=complete_topics)
     ] = None,
 ) -> None:
     """Show the help on a topic or a command; without TOPIC, list the topics.

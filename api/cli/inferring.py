@@ -12,7 +12,8 @@ from ...graph.errors import InputError
 from ..opening import open_engine, readable
 from ..terminal.output import check_output, lines_to, write_file
 from ..terminal.progress import Meter
-from .options import Engine, EngineOption, GraphNeeded, Output, Pipeline, Quiet, Strict, address_at
+from . import options as opts
+from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
@@ -22,61 +23,29 @@ if TYPE_CHECKING:
 
 
 def infer(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", show_default=False, help="Dialogues, or CICERO's records: JSON, CSV, Parquet, gzip; - reads stdin."
-        ),
-    ],
-    graph: GraphNeeded,
-    target: Annotated[
-        int | None,
-        typer.Option("--target", metavar="N", min=1, show_default="every turn", help="The turn to ask about, from 1."),
-    ] = None,
-    item: Annotated[
-        str | None, typer.Option("--item", metavar="ID", show_default="all", help="Only the dialogue with this ID.")
-    ] = None,
+    file: Annotated[str, argument("FILE", "Dialogues, or CICERO's records: JSON, CSV, Parquet, gzip; - reads stdin.")],
+    graph: opts.GraphRequired,
+    target: Annotated[int | None, option("N", "The turn to ask about, from 1.", default="every turn", min=1)] = None,
+    item: Annotated[str | None, option("ID", "Only the dialogue with this ID.", default="all")] = None,
     question: Annotated[
         list[str] | None,
-        typer.Option(
-            "--question",
-            metavar="NAME",
-            show_default="all five",
-            help="cause, subsequent, prerequisite, motivation or reaction; repeatable.",
-        ),
+        option("NAME", "cause, subsequent, prerequisite, motivation or reaction; repeatable.", default="all five"),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Most answers to each question, best first.")] = 3,
-    nearest: Annotated[
-        int, typer.Option("--nearest", metavar="N", min=0, help="Like events to ask where the graph lacks the event; 0: none.")
-    ] = 3,
+    limit: Annotated[int, option("N", "Most answers to each question, best first.", min=1)] = 3,
+    nearest: Annotated[int, option("N", "Like events to ask where the graph lacks the event; 0: none.", min=0)] = 3,
     encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder",
-            metavar="ID",
-            show_default="by words",
-            help="Find like events with a sentence encoder: an ID or folder, or default.",
-        ),
+        str | None, option("ID", "Find like events with a sentence encoder: an ID or folder, or default.", default="by words")
     ] = None,
-    comet: Annotated[
-        str | None,
-        typer.Option("--comet", metavar="ID", show_default="none", help="A COMET, asked where the graph has no answer."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="FOLDER", show_default="none", help="A model of tacit train cicero; it adds an answer."),
-    ] = None,
-    output: Output = None,
-    svg: Annotated[
-        FilePath | None,
-        typer.Option("--svg", metavar="FILE.svg", show_default=False, help="Also write a picture of one dialogue's answers."),
-    ] = None,
+    comet: Annotated[str | None, option("ID", "A COMET, asked where the graph has no answer.", default="none")] = None,
+    model: Annotated[str | None, option("FOLDER", "A model of tacit train cicero; it adds an answer.", default="none")] = None,
+    output: opts.Output = None,
+    svg: Annotated[FilePath | None, option("FILE.svg", "Also write a picture of one dialogue's answers.")] = None,
     cypher: Annotated[bool, typer.Option("--cypher", help="Show the query that finds each edge, and its parameters.")] = False,
-    pipeline: Pipeline = None,
-    engine: EngineOption = Engine.AUTO,
-    strict: Strict = False,
+    pipeline: opts.Pipeline = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each dialogue.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Answer five questions about each turn from the graph: cause, subsequent event, prerequisite, motivation, reaction.
 
@@ -99,7 +68,7 @@ def infer(
     count = shown = 0
     drawn: DialogueAnswers | None = None
     tell_settings(quiet)
-    with open_engine(address_at(graph), engine, quiet=quiet) as source:
+    with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
         with lines_to(output, apart_from=file) as write:
             for row in sound(read_targets(file, strict=strict), file, faults):

@@ -11,7 +11,8 @@ import typer
 
 from ..opening import Address, open_store, readable
 from ..terminal.progress import Meter, Watch
-from .options import GRAPH, Group, Json, Quiet, Strict, new_address
+from . import options as opts
+from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
@@ -21,18 +22,17 @@ if TYPE_CHECKING:
 _SHOWN_REJECTS = 10
 _OPEN_FILES = 64  # of more files, the others are closed after the check and opened again
 
-load = typer.Typer(cls=Group, rich_markup_mode=None, help="Load official files into a graph; a second load adds to it.")
+load = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Load official files into a graph; a second load adds to it.")
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE", show_default=False, help="Plain or gzip; - reads stdin.")]
+Files = Annotated[list[str], argument("FILE", "Plain or gzip; - reads stdin.")]
 Into = Annotated[
     str,
-    typer.Option(
+    option(
+        "GRAPH",
+        "A path (created if missing), or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
         "--into",
-        metavar="GRAPH",
-        show_default=False,
-        envvar=GRAPH,
+        envvar=opts.GRAPH,
         show_envvar=False,
-        help="A path (created if missing), or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
     ),
 ]
 
@@ -45,24 +45,17 @@ def conceptnet(
     into: Into,
     language: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CODE",
-            show_default="en",
-            help="Keep assertions between concepts of these languages; repeatable; all: keep all.",
-        ),
+        option("CODE", "Keep assertions between concepts of these languages; repeatable; all: keep all.", default="en"),
     ] = None,
-    relation: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", show_default="all", help="Keep only this relation; repeatable.")
-    ] = None,
-    min_weight: Annotated[float, typer.Option(metavar="W", help="Keep only assertions with at least this weight.")] = 0.0,
+    relation: Annotated[list[str] | None, option("NAME", "Keep only this relation; repeatable.", default="all")] = None,
+    min_weight: Annotated[float, option("W", "Keep only assertions with at least this weight.")] = 0.0,
     dataset: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", show_default="all", help="Keep only this dataset, e.g. /d/wordnet/3.1; repeatable."),
+        list[str] | None, option("ID", "Keep only this dataset, e.g. /d/wordnet/3.1; repeatable.", default="all")
     ] = None,
-    strict: Strict = False,
+    strict: opts.Strict = False,
     link: Link = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: opts.Quiet = False,
+    json: opts.Json = False,
 ) -> None:
     """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
     from ...graph.relations import check_known
@@ -82,7 +75,7 @@ def conceptnet(
             strict=strict,
         )
 
-    load_files(files, reader, new_address(into), link, quiet, json)
+    load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
 @load.command()
@@ -90,10 +83,10 @@ def atomic2020(
     files: Files,
     into: Into,
     keep_none: Annotated[bool, typer.Option("--keep-none", help="Keep rows whose tail is 'none'.")] = False,
-    strict: Strict = False,
+    strict: opts.Strict = False,
     link: Link = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: opts.Quiet = False,
+    json: opts.Json = False,
 ) -> None:
     """Load ATOMIC-2020 rows (head, relation, tail, separated by tabs)."""
 
@@ -102,7 +95,7 @@ def atomic2020(
 
         return read_atomic(path, keep_none=keep_none, strict=strict)
 
-    load_files(files, reader, new_address(into), link, quiet, json)
+    load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
 @load.command()
@@ -110,25 +103,17 @@ def rdf(
     files: Files,
     into: Into,
     mapping: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            show_default=False,
-            help="JSON or TOML: maps predicate IRIs to relations; empty: leave the predicate out.",
-        ),
+        str | None, option("FILE", "JSON or TOML: maps predicate IRIs to relations; empty: leave the predicate out.")
     ] = None,
     format: Annotated[
-        Literal["turtle", "nt", "xml"] | None,
-        typer.Option(show_default="by the file's suffix", help="Format of the files."),
+        Literal["turtle", "nt", "xml"] | None, typer.Option(show_default="by the file's suffix", help="Format of the files.")
     ] = None,
-    language: Annotated[
-        str, typer.Option(metavar="CODE", help="Language of texts without a tag, and the preferred one of labels.")
-    ] = "en",
+    language: Annotated[str, option("CODE", "Language of texts without a tag, and the preferred one of labels.")] = "en",
     literals: Annotated[bool, typer.Option("--literals", help="Keep literal objects as concepts.")] = False,
-    strict: Strict = False,
+    strict: opts.Strict = False,
     link: Link = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: opts.Quiet = False,
+    json: opts.Json = False,
 ) -> None:
     """Load RDF: Turtle, N-Triples or RDF/XML."""
 
@@ -139,7 +124,7 @@ def rdf(
 
     if mapping is not None:
         readable(mapping)
-    load_files(files, reader, new_address(into), link, quiet, json)
+    load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
 @load.command()
@@ -148,16 +133,15 @@ def triples(
     into: Into,
     mapping: Annotated[
         str,
-        typer.Option(
-            metavar="FILE.toml|NAME",
-            show_default=False,
-            help="Which columns or fields are what: a TOML file, or cskg, atomic10x, glucose, peacok or peacok-split.",
+        option(
+            "FILE.toml|NAME",
+            "Which columns or fields are what: a TOML file, or cskg, atomic10x, glucose, peacok or peacok-split.",
         ),
     ],
-    strict: Strict = False,
+    strict: opts.Strict = False,
     link: Link = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    quiet: opts.Quiet = False,
+    json: opts.Json = False,
 ) -> None:
     """Load any table or JSON of triples by a mapping: CSV, TSV, JSON lines, JSON, Parquet."""
     from ...loaders import open_mapping, read_triples
@@ -167,7 +151,7 @@ def triples(
     def reader(path: str) -> Reader[Assertion]:
         return read_triples(path, chosen, strict=strict)
 
-    load_files(files, reader, new_address(into), link, quiet, json)
+    load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
 def load_files(
@@ -314,22 +298,19 @@ def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
 def fetch(
     name: Annotated[
         Literal["conceptnet", "atomic2020", "numberbatch", "judge", "cskg", "atomic10x", "glucose", "peacok"],
-        typer.Argument(metavar="NAME", show_default=False, help="The files to download."),
+        argument("NAME", "The files to download."),
     ],
     directory: Annotated[
         Path | None,
-        typer.Option(
-            "--directory",
-            metavar="FOLDER",
-            show_default="this folder; for judge, where the metric judgement looks for it",
-            help="Folder for the files; created if missing.",
+        option(
+            "FOLDER",
+            "Folder for the files; created if missing.",
+            default="this folder; for judge, where the metric judgement looks for it",
         ),
     ] = None,
-    mirror: Annotated[
-        str | None, typer.Option(metavar="URL", show_default=False, help="Download URL/FILE instead of the official address.")
-    ] = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    mirror: Annotated[str | None, option("URL", "Download URL/FILE instead of the official address.")] = None,
+    quiet: opts.Quiet = False,
+    json: opts.Json = False,
 ) -> None:
     """Download official files, or the language model of the metric judgement (judge), and verify known checksums.
 
@@ -364,7 +345,7 @@ def fetch(
             print(path)
 
 
-def sources(json: Json = False) -> None:
+def sources(json: opts.Json = False) -> None:
     """List the official files with address, size and licence."""
     from dataclasses import asdict
 

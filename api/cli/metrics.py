@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..opening import open_engine
-from .options import Engine, GraphOption, Json, address_of
+from . import options as opts
+from .options import argument
 
 if TYPE_CHECKING:
     from ...reasoning.describing import MetricDescription
@@ -15,11 +14,9 @@ if TYPE_CHECKING:
 
 
 def metrics(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False, help="Show the details and options of this metric.")
-    ] = None,
-    graph: GraphOption = None,
-    json: Json = False,
+    name: Annotated[str | None, argument("NAME", "Show the details and options of this metric.")] = None,
+    graph: opts.Graph = None,
+    json: opts.Json = False,
 ) -> None:
     """List the metrics: what they measure and need, whether they are ready to use, their agreement with human ratings.
 
@@ -31,11 +28,11 @@ def metrics(
 
     if name is not None:
         metric_kind(name)
-    address = address_of(graph)
+    address = opts.address_of(graph)
     if address is None:
         rows = describe_metrics()
     else:
-        with open_engine(address, Engine.STORE, quiet=True) as opened:
+        with open_engine(address, opts.Engine.STORE, quiet=True) as opened:
             rows = describe_metrics(opened)
     if name is None:
         if json:

@@ -68,6 +68,16 @@ class GraphFirst(TyperCommand):
         return found
 
 
+def argument(metavar: str, help: str, *, default: str = "", **more: Any) -> Any:
+    """Declare an argument of a command; ``default`` says in words what is used without it."""
+    return typer.Argument(metavar=metavar, help=help, show_default=default or True, **more)
+
+
+def option(metavar: str, help: str, *names: str, default: str = "", **more: Any) -> Any:
+    """Declare an option that takes a value; without ``names`` it has the name of its parameter."""
+    return typer.Option(*names, metavar=metavar, help=help, show_default=default or True, **more)
+
+
 class Dtype(Enum):
     """The numbers that a model works with."""
 
@@ -75,43 +85,26 @@ class Dtype(Enum):
     BFLOAT16 = "bfloat16"
 
 
+GRAPH_ENV: Any = {"envvar": GRAPH, "show_envvar": False}
 # GRAPH of a command without other arguments; those with others have the class GraphFirst too.
-GraphOrDefault = Annotated[
-    str,
-    typer.Argument(
-        metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
-        help="A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
-    ),
-]  # fmt: skip
-GraphNeeded = Annotated[
-    str,
-    typer.Option(
-        "--graph", metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
-        help="A path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].",
-    ),
-]  # fmt: skip
-Resamples = Annotated[int, typer.Option(metavar="N", min=1, help="Resamples that the 95% intervals come from.")]
-ResampleSeed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Of the resamples; one seed, one interval.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="FILE", show_default=False, help="Write to this file, replaced atomically."),
+GraphArgument = Annotated[
+    str, argument("GRAPH", "A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].", **GRAPH_ENV)
 ]
-Limit = Annotated[int, typer.Option(metavar="N", min=0, help="Maximum number of results, best first.")]
-LimitOrAll = Annotated[
-    int | None, typer.Option(metavar="N", min=0, show_default="all", help="Maximum number of results, best first.")
+GraphRequired = Annotated[
+    str, option("GRAPH", "A path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].", "--graph", **GRAPH_ENV)
 ]
+Resamples = Annotated[int, option("N", "Resamples that the 95% intervals come from.", min=1)]
+ResampleSeed = Annotated[int, option("N", "Of the resamples; one seed, one interval.", min=0, max=2**32 - 1)]
+Output = Annotated[Path | None, option("FILE", "Write to this file, replaced atomically.", "--output", "-o")]
+Limit = Annotated[int, option("N", "Maximum number of results, best first.", min=0)]
+LimitOrAll = Annotated[int | None, option("N", "Maximum number of results, best first.", default="all", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Language = Annotated[str, typer.Option(metavar="CODE", help="Language of the texts.")]
-Relations = Annotated[
-    list[str] | None, typer.Option("--relation", metavar="NAME", show_default=False, help="Only this relation; repeatable.")
-]
-Param = Annotated[
-    list[str] | None,
-    typer.Option("--param", "-p", metavar="NAME=VALUE", show_default=False, help="A $parameter: JSON, else text; repeatable."),
-]
-EngineOption = Annotated[
+Language = Annotated[str, option("CODE", "Language of the texts.")]
+Relations = Annotated[list[str] | None, option("NAME", "Only this relation; repeatable.", "--relation")]
+Param = Annotated[list[str] | None, option("NAME=VALUE", "A $parameter: JSON, else text; repeatable.", "--param", "-p")]
+EngineChoice = Annotated[
     Engine,
     typer.Option(
         "--engine", help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept."
@@ -121,11 +114,11 @@ EngineOption = Annotated[
 
 # The options of the command line that name metrics and their options.
 
-GraphOption = Annotated[
+Graph = Annotated[
     str | None,
-    typer.Option(
-        "--graph", metavar="GRAPH", show_default=False, envvar=GRAPH, show_envvar=False,
-        help="A path, or a neo4j:// or bolt:// URL; most metrics need it [env TACIT_GRAPH, tacit.toml].",
+    option(
+        "GRAPH", "A path, or a neo4j:// or bolt:// URL; most metrics need it [env TACIT_GRAPH, tacit.toml].", "--graph",
+        **GRAPH_ENV,
     ),
 ]  # fmt: skip
 
@@ -156,45 +149,25 @@ def complete_options(incomplete: str) -> list[str]:
 
 def _metrics_option(otherwise: str) -> Any:
     """The option that names metrics, the same on every command: ``--metrics a,b``, or ``-m a -m b``."""
-    return typer.Option(
-        "--metrics", "-m", metavar="NAME,...", show_default=False, autocompletion=complete_metrics,
-        help=f"Metrics, separated by commas or repeated; tacit metrics lists them{otherwise}.",
-    )  # fmt: skip
+    words = f"Metrics, separated by commas or repeated; tacit metrics lists them{otherwise}."
+    return option("NAME,...", words, "--metrics", "-m", autocompletion=complete_metrics)
 
 
 Metrics = Annotated[list[str] | None, _metrics_option(". Default: the best that is ready, with a graph grounding too")]
-MetricsNeeded = Annotated[list[str], _metrics_option("")]
-OptionOption = Annotated[
+MetricsRequired = Annotated[list[str], _metrics_option("")]
+_OPTION = "An option of a metric: JSON, else text; repeatable."
+MetricOptions = Annotated[
+    list[str] | None, option("METRIC.NAME=VALUE", _OPTION, "--option", "-O", autocompletion=complete_options)
+]
+Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--option",
-        "-O",
-        metavar="METRIC.NAME=VALUE",
-        show_default=False,
-        help="An option of a metric: JSON, else text; repeatable.",
-        autocompletion=complete_options,
-    ),
+    option("FIELD=NAME", "The column, or JSON key, that has a field, e.g. history=context; repeatable.", "--column"),
 ]
-ColumnOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="FIELD=NAME",
-        show_default=False,
-        help="The column, or JSON key, that has a field, e.g. history=context; repeatable.",
-    ),
-]
-Pipeline = Annotated[
-    str | None,
-    typer.Option("--pipeline", metavar="NAME", show_default="tacit's own", help="A spaCy pipeline's name or folder."),
-]
+Pipeline = Annotated[str | None, option("NAME", "A spaCy pipeline's name or folder.", "--pipeline", default="tacit's own")]
 BatchSize = Annotated[
     int | None,
-    typer.Option(
-        "--batch-size", metavar="N", min=1, show_default="by metric, 256 or 1,024",
-        help="Items scored together; changes the speed alone.",
-    ),
-]  # fmt: skip
+    option("N", "Items scored together; changes the speed alone.", "--batch-size", default="by metric, 256 or 1,024", min=1),
+]
 
 
 def metric_names(named: Sequence[str]) -> list[str]:
@@ -317,18 +290,11 @@ _server: ContextVar[dict[str, str | None]] = ContextVar("server")
 
 
 def _server_options(
-    user: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default=False, help="Server: user [env NEO4J_USERNAME].")
-    ] = None,
+    user: Annotated[str | None, option("NAME", "Server: user [env NEO4J_USERNAME].")] = None,
     password: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", show_default=False, help="Server: password; better set NEO4J_PASSWORD, others may see commands."
-        ),
+        str | None, option("TEXT", "Server: password; better set NEO4J_PASSWORD, others may see commands.")
     ] = None,
-    database: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default=False, help="Server: database [env NEO4J_DATABASE].")
-    ] = None,
+    database: Annotated[str | None, option("NAME", "Server: database [env NEO4J_DATABASE].")] = None,
 ) -> None:
     """Declare the options; :func:`add_server_options` copies them."""
 

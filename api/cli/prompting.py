@@ -12,24 +12,17 @@ import typer
 from ...graph.errors import InputError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to
-from .options import Output, Quiet, Strict
+from . import options as opts
+from .options import argument, option
 
 
 def prompts(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", show_default=False, help="Records with a context: JSON, CSV, Parquet, gzip; - reads stdin."
-        ),
-    ],
-    names: Annotated[
-        Path | None,
-        typer.Option("--names", metavar="FILE", show_default="those of SocialIQA", help="First names to look for, one a line."),
-    ] = None,
-    output: Output = None,
-    strict: Strict = False,
+    file: Annotated[str, argument("FILE", "Records with a context: JSON, CSV, Parquet, gzip; - reads stdin.")],
+    names: Annotated[Path | None, option("FILE", "First names to look for, one a line.", default="those of SocialIQA")] = None,
+    output: opts.Output = None,
+    strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Choose contexts to write dialogues about, as Zhou et al. (SIGDIAL 2021) chose SocialIQA's.
 

@@ -12,25 +12,26 @@ from ...graph.errors import InputError
 from ...graph.model import FoundPath
 from ...graph.schema import dump
 from ..opening import open_engine, open_store, resolve
-from .options import Engine, EngineOption, GraphFirst, GraphOrDefault, Json, Language, Limit, LimitOrAll, Relations, address_at
+from . import options as opts
+from .options import argument, option
 
-Text = Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="A word, a phrase, or a concept URI.")]
-MaxHops = Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Longest path to search for.")]
+Text = Annotated[str, argument("TEXT", "A word, a phrase, or a concept URI.")]
+MaxHops = Annotated[int, option("N", "Longest path to search for.", min=1, max=6)]
 
 
 def neighbours(
-    graph: GraphOrDefault,
+    graph: opts.GraphArgument,
     text: Text,
-    hop: Annotated[int, typer.Option(metavar="N", min=1, max=6, help="Concepts at exactly this distance.")] = 1,
-    limit: Limit = 10,
-    relation: Relations = None,
-    language: Language = "en",
-    engine: EngineOption = Engine.AUTO,
-    json: Json = False,
+    hop: Annotated[int, option("N", "Concepts at exactly this distance.", min=1, max=6)] = 1,
+    limit: opts.Limit = 10,
+    relation: opts.Relations = None,
+    language: opts.Language = "en",
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    json: opts.Json = False,
 ) -> None:
     """Show the neighbours of a concept, strongest first."""
 
-    with open_engine(address_at(graph), engine) as source:
+    with open_engine(opts.address_at(graph), engine) as source:
         [uri] = resolve(source, [text], language)
         if relation:
             from ...graph.relations import check_known, relations_of
@@ -41,19 +42,19 @@ def neighbours(
 
 
 def hops(
-    graph: GraphOrDefault,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A word, a phrase, or a concept URI.")],
-    targets: Annotated[list[str], typer.Argument(metavar="TARGET", show_default=False, help="Words, phrases, or concept URIs.")],
+    graph: opts.GraphArgument,
+    source: Annotated[str, argument("SOURCE", "A word, a phrase, or a concept URI.")],
+    targets: Annotated[list[str], argument("TARGET", "Words, phrases, or concept URIs.")],
     max_hops: MaxHops = 6,
-    language: Language = "en",
-    engine: EngineOption = Engine.AUTO,
-    json: Json = False,
+    language: opts.Language = "en",
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    json: opts.Json = False,
 ) -> None:
     """Count the hops from one concept to others; -1 if there is no path, or no such concept."""
     from ...graph.open import index_of
     from ..terminal.screen import note
 
-    with open_engine(address_at(graph), engine) as store:
+    with open_engine(opts.address_at(graph), engine) as store:
         first, *others = store.resolve([source, *targets], language)
         known = list(dict.fromkeys(uri for uri in others if uri is not None))
         distances = store.hop_distances([first], known, max_hops) if first is not None and known else None
@@ -78,22 +79,19 @@ def hops(
 
 
 def paths(
-    graph: GraphOrDefault,
-    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False, help="A word, a phrase, or a concept URI.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", show_default=False, help="A word, a phrase, or a concept URI.")],
-    limit: Limit = 10,
+    graph: opts.GraphArgument,
+    source: Annotated[str, argument("SOURCE", "A word, a phrase, or a concept URI.")],
+    target: Annotated[str, argument("TARGET", "A word, a phrase, or a concept URI.")],
+    limit: opts.Limit = 10,
     max_hops: MaxHops = 6,
     events: Annotated[
         bool,
         typer.Option("--events", help="Go through events too, which tacit link joined to concepts; both ends may be events."),
     ] = False,
-    svg: Annotated[
-        FilePath | None,
-        typer.Option("--svg", metavar="FILE.svg", show_default=False, help="Also write a picture of the paths to this file."),
-    ] = None,
-    language: Language = "en",
-    engine: EngineOption = Engine.AUTO,
-    json: Json = False,
+    svg: Annotated[FilePath | None, option("FILE.svg", "Also write a picture of the paths to this file.")] = None,
+    language: opts.Language = "en",
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    json: opts.Json = False,
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
     from ...graph.protocol import LinksEvents
@@ -102,7 +100,11 @@ def paths(
     if svg is not None:
         check_output(svg)
 
-    opened = open_store(address_at(graph)) if events and engine is Engine.STORE else open_engine(address_at(graph), engine)
+    opened = (
+        open_store(opts.address_at(graph))
+        if events and engine is opts.Engine.STORE
+        else open_engine(opts.address_at(graph), engine)
+    )
     with opened as store:
         if events and isinstance(store, LinksEvents):
             ways = store.linked_paths(source, target, max_hops, limit, language=language)
@@ -120,7 +122,7 @@ def paths(
     _answer(found, (">hops", ">strength", "text"), json, title)
 
 
-class MultiValueCommand(GraphFirst):
+class MultiValueCommand(opts.GraphFirst):
     """A command whose ``--between`` and ``--and`` take all words up to the next option: ``--between dog cat --and bone``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -148,16 +150,14 @@ def spread(args: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def triples(
-    graph: GraphOrDefault,
-    between: Annotated[
-        list[str], typer.Option("--between", metavar="A...", show_default=False, help="The first set of concepts.")
-    ],
-    others: Annotated[list[str], typer.Option("--and", metavar="B...", show_default=False, help="The second set of concepts.")],
-    hops: Annotated[int, typer.Option(metavar="1|2", min=1, max=2, help="Length of the paths: single assertions, or two.")] = 1,
-    limit: LimitOrAll = None,
-    language: Language = "en",
-    engine: EngineOption = Engine.AUTO,
-    json: Json = False,
+    graph: opts.GraphArgument,
+    between: Annotated[list[str], option("A...", "The first set of concepts.")],
+    others: Annotated[list[str], option("B...", "The second set of concepts.", "--and")],
+    hops: Annotated[int, option("1|2", "Length of the paths: single assertions, or two.", min=1, max=2)] = 1,
+    limit: opts.LimitOrAll = None,
+    language: opts.Language = "en",
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    json: opts.Json = False,
 ) -> None:
     """Show the assertions between two sets of concepts, in either direction.
 
@@ -166,7 +166,7 @@ def triples(
     from itertools import islice
 
     length: Literal[1, 2] = 1 if hops == 1 else 2
-    with open_engine(address_at(graph), engine) as store:
+    with open_engine(opts.address_at(graph), engine) as store:
         uris = resolve(store, [*between, *others], language)
         left = list(dict.fromkeys(uris[: len(between)]))
         right = list(dict.fromkeys(uris[len(between) :]))
@@ -175,18 +175,11 @@ def triples(
 
 
 def tails(
-    graph: GraphOrDefault,
-    head: Annotated[
-        str,
-        typer.Argument(
-            metavar="HEAD", show_default=False, help="An event, e.g. 'PersonX eats dinner', or a concept that events mention."
-        ),
-    ],
-    relation: Annotated[
-        str | None, typer.Argument(metavar="RELATION", show_default=False, help="A relation, e.g. xIntent; all if left out.")
-    ] = None,
-    limit: LimitOrAll = None,
-    json: Json = False,
+    graph: opts.GraphArgument,
+    head: Annotated[str, argument("HEAD", "An event, e.g. 'PersonX eats dinner', or a concept that events mention.")],
+    relation: Annotated[str | None, argument("RELATION", "A relation, e.g. xIntent; all if left out.")] = None,
+    limit: opts.LimitOrAll = None,
+    json: opts.Json = False,
 ) -> None:
     """Show the assertions about an event: its causes, effects, intentions and so on.
 
@@ -200,7 +193,7 @@ def tails(
 
     if not head.startswith(("/e/", "/c/")):
         event_uri(head)
-    with open_store(address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store:
         if relation:
             check_known([relation], relations_of(store))
         found = [] if head.startswith("/c/") else [dump(assertion) for assertion in store.tails(head, relation, limit)]
@@ -218,17 +211,17 @@ def tails(
 
 
 def heads(
-    graph: GraphOrDefault,
-    text: Annotated[str, typer.Argument(metavar="TEXT", show_default=False, help="Words of the event, e.g. 'eats dinner'.")],
-    limit: Limit = 10,
-    json: Json = False,
+    graph: opts.GraphArgument,
+    text: Annotated[str, argument("TEXT", "Words of the event, e.g. 'eats dinner'.")],
+    limit: opts.Limit = 10,
+    json: opts.Json = False,
 ) -> None:
     """Find events by their words, exact matches and short ones first."""
     from ...graph.errors import InputError
     from ...graph.names import event_uri, text_of
 
     event_uri(text)
-    with open_store(address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store:
         found = store.heads(text, limit)
         if not found and limit != 0:
             raise InputError(f"no event in {store.url} contains {text!r}; try fewer words")

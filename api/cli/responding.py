@@ -13,20 +13,8 @@ from ...graph.errors import InputError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from .options import (
-    Engine,
-    EngineOption,
-    GraphOption,
-    Json,
-    OptionOption,
-    Output,
-    Quiet,
-    Strict,
-    address_of,
-    metric_names,
-    metric_options,
-    open_reasoner,
-)
+from . import options as opts
+from .options import argument, option
 from .settings import tell_settings
 from .training.run import Device
 
@@ -40,45 +28,26 @@ if TYPE_CHECKING:
 _TOGETHER = 64  # histories
 _SHOWN = 8  # edges in the text form
 
-Model = Annotated[
-    str,
-    typer.Option(
-        "--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A model of tacit train responder, or a causal one."
-    ),
-]
+Model = Annotated[str, option("ID|FOLDER|FILE.gguf", "A model of tacit train responder, or a causal one.", "--model")]
 
 
 def respond(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin.")
-    ],
+    file: Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
     model: Model,
-    samples: Annotated[
-        int | None, typer.Option("--samples", "-k", metavar="N", min=1, show_default="1, with --rerank 8", help="Responses each.")
-    ] = None,
-    p: Annotated[float, typer.Option("--top-p", metavar="P", help="Probability of the nucleus, > 0 and <= 1.")] = 0.9,
-    tokens: Annotated[int, typer.Option("--tokens", metavar="N", min=1, help="Most tokens of a response.")] = 40,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="One seed, one response to a history.")] = 0,
-    batch_size: Annotated[
-        int, typer.Option("--batch-size", metavar="N", min=1, help="Responses sampled together; changes the speed alone.")
-    ] = 16,
-    rerank: Annotated[
-        str | None,
-        typer.Option(
-            "--rerank",
-            metavar="METRIC,...",
-            show_default=False,
-            help="Choose among the samples by these metrics, with its edges.",
-        ),
-    ] = None,
-    graph: GraphOption = None,
-    option: OptionOption = None,
-    output: Output = None,
-    engine: EngineOption = Engine.AUTO,
+    samples: Annotated[int | None, option("N", "Responses each.", "--samples", "-k", default="1, with --rerank 8", min=1)] = None,
+    p: Annotated[float, option("P", "Probability of the nucleus, > 0 and <= 1.", "--top-p")] = 0.9,
+    tokens: Annotated[int, option("N", "Most tokens of a response.", min=1)] = 40,
+    seed: Annotated[int, option("N", "One seed, one response to a history.", min=0)] = 0,
+    batch_size: Annotated[int, option("N", "Responses sampled together; changes the speed alone.", min=1)] = 16,
+    rerank: Annotated[str | None, option("METRIC,...", "Choose among the samples by these metrics, with its edges.")] = None,
+    graph: opts.Graph = None,
+    option: opts.MetricOptions = None,
+    output: opts.Output = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
     device: Device = None,
-    strict: Strict = False,
+    strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each history.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Respond to each history of FILE with samples of a language model; --rerank chooses the best by tacit's metrics.
 
@@ -89,8 +58,8 @@ def respond(
     readable(file)
     if output is not None:
         check_output(output, file)
-    names = None if rerank is None else metric_names([rerank])
-    options = metric_options(option, names or (), None)
+    names = None if rerank is None else opts.metric_names([rerank])
+    options = opts.metric_options(option, names or (), None)
     if names is not None:
         _check_graph(names, graph)
     from ...loaders import read_histories
@@ -102,7 +71,9 @@ def respond(
     number = samples if samples is not None else 1 if names is None else 8
     faults = Faults()
     count = 0
-    opened = nullcontext(None) if names is None else open_reasoner(names, options, address_of(graph), engine, quiet=quiet)
+    opened = (
+        nullcontext(None) if names is None else opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet)
+    )
     meter = Meter("responding", None, unit="responses", noun="responses", quiet=quiet or output is None)
     tell_settings(quiet)
     with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
@@ -174,15 +145,13 @@ def _edge(edge: Assertion) -> str:
 
 
 def perplexity(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet, plain or gzip; - reads stdin.")
-    ],
+    file: Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
     model: Model,
-    output: Output = None,
+    output: opts.Output = None,
     device: Device = None,
-    strict: Strict = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    strict: opts.Strict = False,
+    json: opts.Json = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Measure how well a language model predicts the responses of FILE after their histories.
 

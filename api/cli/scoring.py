@@ -19,23 +19,8 @@ from ..opening import readable
 from ..scoring import LINES
 from ..terminal.output import check_output, lines_to
 from ..terminal.text import visible
-from .options import (
-    BatchSize,
-    ColumnOption,
-    Engine,
-    GraphOption,
-    Metrics,
-    OptionOption,
-    Output,
-    Pipeline,
-    Quiet,
-    Strict,
-    address_of,
-    chosen_metrics,
-    metric_options,
-    named_columns,
-    tell_default,
-)
+from . import options as opts
+from .options import argument, option
 
 if TYPE_CHECKING:
     from ...reasoning.scorer import ItemScores
@@ -63,34 +48,21 @@ class Format(Enum):
 
 
 def score(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", show_default=False, help="JSON, CSV or Parquet; plain or gzip; - reads stdin.")
-    ],
-    graph: GraphOption = None,
-    metrics: Metrics = None,
-    column: ColumnOption = None,
+    file: Annotated[str, argument("FILE", "JSON, CSV or Parquet; plain or gzip; - reads stdin.")],
+    graph: opts.Graph = None,
+    metrics: opts.Metrics = None,
+    column: opts.Columns = None,
     explain: Annotated[bool, typer.Option("--explain", help="Add the evidence; on a terminal in words.")] = False,
-    output: Output = None,
+    output: opts.Output = None,
     form: Annotated[
-        Format | None,
-        typer.Option("--format", show_default="by the output's name", help="Format of the output."),
+        Format | None, typer.Option("--format", show_default="by the output's name", help="Format of the output.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same output.")] = False,
-    batch_size: BatchSize = None,
-    shard_lines: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Records per shard, the unit that --resume keeps.")
-    ] = LINES,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            show_default=False,
-            help="Write an HTML report too, with the worst and best items explained.",
-        ),
-    ] = None,
-    option: OptionOption = None,
-    pipeline: Pipeline = None,
+    batch_size: opts.BatchSize = None,
+    shard_lines: Annotated[int, option("N", "Records per shard, the unit that --resume keeps.", min=1)] = LINES,
+    html: Annotated[Path | None, option("FILE", "Write an HTML report too, with the worst and best items explained.")] = None,
+    option: opts.MetricOptions = None,
+    pipeline: opts.Pipeline = None,
     engine: Annotated[
         RunEngine,
         typer.Option(
@@ -100,21 +72,15 @@ def score(
         ),
     ] = RunEngine.AUTO,
     address: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT", show_default="one of this machine", help="With --engine ray: address of the cluster, or auto."
-        ),
+        str | None, option("HOST:PORT", "With --engine ray: address of the cluster, or auto.", default="one of this machine")
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, show_default="one a CPU", help="With --engine ray: number of workers."),
-    ] = None,
-    strict: Strict = False,
+    workers: Annotated[int | None, option("N", "With --engine ray: number of workers.", default="one a CPU", min=1)] = None,
+    strict: opts.Strict = False,
     text: Annotated[
         bool, typer.Option("--text", help="Print the scores and evidence in words, even without a terminal.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON lines, even on a terminal.")] = False,
-    quiet: Quiet = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Score the responses of a dialogue file, one JSON line each.
 
@@ -135,14 +101,14 @@ def score(
 
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
-    names, default = chosen_metrics(metrics, graph)
-    options = metric_options(option, names, pipeline)
-    columns = named_columns(column)
+    names, default = opts.chosen_metrics(metrics, graph)
+    options = opts.metric_options(option, names, pipeline)
+    columns = opts.named_columns(column)
     readable(file)
     target = None if output is None else check_output(output, file)
     written = _form(output, form, text or json)
-    where = address_of(graph)
-    concepts = Engine.AUTO if engine is RunEngine.RAY else Engine(engine.value)
+    where = opts.address_of(graph)
+    concepts = opts.Engine.AUTO if engine is RunEngine.RAY else opts.Engine(engine.value)
     observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)
     seen = not resume and engine is not RunEngine.RAY  # every row goes through this process, now
@@ -153,7 +119,7 @@ def score(
     if Path(file).is_file():
         # an unreadable file is an error before any output
         next(iter(read_items(file, strict=strict, columns=columns)), None)
-    tell_default(default, quiet, not_run=False)
+    opts.tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
         done = score_file(
             file,

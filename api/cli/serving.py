@@ -16,20 +16,8 @@ import typer
 
 from ...graph.errors import InputError, MissingExtra
 from ..opening import Options, open_engine
-from .options import (
-    Engine,
-    EngineOption,
-    GraphOrDefault,
-    Group,
-    Json,
-    Metrics,
-    OptionOption,
-    Pipeline,
-    address_at,
-    chosen_metrics,
-    metric_options,
-    tell_default,
-)
+from . import options as opts
+from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
@@ -44,23 +32,14 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("", "0.0.0.0", "::")
 
 
-KeysFile = Annotated[
-    Path | None, typer.Option("--keys", metavar="FILE", show_default=False, help="File of API keys, made by tacit keys add.")
-]
+KeysFile = Annotated[Path | None, option("FILE", "File of API keys, made by tacit keys add.", "--keys")]
 HostNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--host-name", metavar="NAME", show_default=False, help="Host name of the service, e.g. behind a proxy; repeatable."
-    ),
+    list[str] | None, option("NAME", "Host name of the service, e.g. behind a proxy; repeatable.", "--host-name")
 ]
 NoAuth = Annotated[bool, typer.Option("--no-auth", help="Need no API key, even if other machines can reach the address.")]
 Limits = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--limit", metavar="NAME=NUMBER", show_default=False,
-        help="A limit, e.g. items=100; repeatable; docs/service.md lists them.",
-    ),
-]  # fmt: skip
+    list[str] | None, option("NAME=NUMBER", "A limit, e.g. items=100; repeatable; docs/service.md lists them.", "--limit")
+]
 LogText = Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")]
 
 
@@ -74,12 +53,12 @@ class ServedJudge(Enum):
 
 
 def serve(
-    graph: GraphOrDefault,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Port to listen on; 0: any free port.")] = 8000,
-    metrics: Metrics = None,
-    option: OptionOption = None,
-    pipeline: Pipeline = None,
+    graph: opts.GraphArgument,
+    host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("N", "Port to listen on; 0: any free port.", min=0, max=65535)] = 8000,
+    metrics: opts.Metrics = None,
+    option: opts.MetricOptions = None,
+    pipeline: opts.Pipeline = None,
     keys: KeysFile = None,
     host_name: HostNames = None,
     no_auth: NoAuth = False,
@@ -89,21 +68,20 @@ def serve(
     ] = False,
     judge: Annotated[
         list[ServedJudge] | None,
-        typer.Option(
-            "--judge",
-            metavar="NAME",
-            show_default="answers, graph",
-            help="Judges of /v1/choose: answers, graph, similarity, or yes-no by the model of tacit fetch judge; repeatable.",
+        option(
+            "NAME",
+            "Judges of /v1/choose: answers, graph, similarity, or yes-no by the model of tacit fetch judge; repeatable.",
+            default="answers, graph",
         ),
     ] = None,
     log_text: LogText = False,
-    engine: EngineOption = Engine.AUTO,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
 ) -> None:
     """Run the HTTP service: scores, explanations, graph queries and a web page."""
     check_access(host, keys, no_auth)
-    names, default = chosen_metrics(metrics, graph)
-    options = metric_options(option, names, pipeline)
+    names, default = opts.chosen_metrics(metrics, graph)
+    options = opts.metric_options(option, names, pipeline)
     judges = None if judge is None else list(dict.fromkeys(one.value for one in judge))
     if judges is not None and "yes-no" in judges:
         from ...reasoning.metrics.judgement import fetched_model
@@ -116,7 +94,7 @@ def serve(
     from ..terminal.screen import note
 
     plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
-    with bind(host, port) as bound, open_engine(address_at(graph), engine, quiet=quiet) as opened:
+    with bind(host, port) as bound, open_engine(opts.address_at(graph), engine, quiet=quiet) as opened:
         app = plan.application(create_app, opened, logging=not quiet, conceptnet_api=conceptnet_api, judges=judges)
         if plan.note(default, quiet):
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
@@ -206,7 +184,7 @@ class Plan:
         tell_settings(quiet)
         watched = sys.stderr.isatty() and not quiet
         if watched:
-            tell_default(default, quiet)
+            opts.tell_default(default, quiet)
         return watched
 
 
@@ -226,24 +204,23 @@ def warm(graph: KnowledgeGraph) -> None:
 
 
 def mcp(
-    graph: GraphOrDefault,
+    graph: opts.GraphArgument,
     http: Annotated[
         str | None,
-        typer.Option(
-            metavar="[HOST:]PORT",
-            show_default=False,
-            help="Serve over HTTP on this address, with the routes of tacit serve, e.g. 8000; without it on stdin and stdout.",
+        option(
+            "[HOST:]PORT",
+            "Serve over HTTP on this address, with the routes of tacit serve, e.g. 8000; without it on stdin and stdout.",
         ),
     ] = None,
-    metrics: Metrics = None,
-    option: OptionOption = None,
-    pipeline: Pipeline = None,
+    metrics: opts.Metrics = None,
+    option: opts.MetricOptions = None,
+    pipeline: opts.Pipeline = None,
     keys: KeysFile = None,
     host_name: HostNames = None,
     no_auth: NoAuth = False,
     limit: Limits = None,
     log_text: LogText = False,
-    engine: EngineOption = Engine.AUTO,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
 ) -> None:
     """Serve a graph and metrics to agents, by the Model Context Protocol (MCP).
@@ -258,8 +235,8 @@ def mcp(
                 )
     host, port = ("127.0.0.1", 0) if http is None else address_in(http)
     check_access(host, keys, no_auth)
-    names, default = chosen_metrics(metrics, graph)
-    options = metric_options(option, names, pipeline)
+    names, default = opts.chosen_metrics(metrics, graph)
+    options = opts.metric_options(option, names, pipeline)
     with _needs_extra("mcp"):
         from ..agents.mcp_server import PATH, mount, serve_stdio
         from ..server.app import create_app
@@ -273,7 +250,7 @@ def mcp(
     with ExitStack() as stack:
         bound = None if http is None else stack.enter_context(bind(host, port))
         with redirect_stdout(sys.stderr):  # stdout is the protocol's
-            opened = stack.enter_context(open_engine(address_at(graph), engine, quiet=quiet))
+            opened = stack.enter_context(open_engine(opts.address_at(graph), engine, quiet=quiet))
 
         def app() -> FastAPI:
             found = plan.application(create_app, opened, logging=bound is not None and not quiet)
@@ -305,15 +282,15 @@ def address_in(text: str) -> tuple[str, int]:
 
 # The commands ``keys add``, ``keys list`` and ``keys remove``.
 
-File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The file of API keys.")]
+File = Annotated[Path, argument("FILE", "The file of API keys.")]
 
-keys = typer.Typer(cls=Group, help="Manage the API keys of a service.", rich_markup_mode=None)
+keys = typer.Typer(cls=opts.Group, help="Manage the API keys of a service.", rich_markup_mode=None)
 
 
 @keys.command()
 def add(
     file: File,
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="A name for the key, e.g. of its owner.")],
+    name: Annotated[str, argument("NAME", "A name for the key, e.g. of its owner.")],
 ) -> None:
     """Make an API key and print it once; the file stores only its hash."""
     from ..server.keys import editing_keys, new_key
@@ -327,7 +304,7 @@ def add(
 
 
 @keys.command("list")
-def list_keys(file: File, json: Json = False) -> None:
+def list_keys(file: File, json: opts.Json = False) -> None:
     """List the IDs and names of the keys in a file."""
     from ..server.keys import read_keys
     from ..terminal.screen import print_json, show, table
@@ -340,9 +317,7 @@ def list_keys(file: File, json: Json = False) -> None:
 
 
 @keys.command()
-def remove(
-    file: File, name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The name or the ID of the key.")]
-) -> None:
+def remove(file: File, name: Annotated[str, argument("NAME", "The name or the ID of the key.")]) -> None:
     """Remove a key by its name or ID; a running service refuses it within two seconds."""
     from ..server.keys import editing_keys
     from ..terminal.screen import note

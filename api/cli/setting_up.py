@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ...graph.errors import FetchError, InputError
 from ..opening import Address, open_indexed, open_store
 from ..terminal.progress import Meter, waiting
 from . import loading
-from .options import Quiet
+from . import options as opts
+from .options import option
 
 if TYPE_CHECKING:
     from ...graph.model import Assertion
@@ -28,23 +27,11 @@ _NAMES = ("conceptnet", "atomic2020")
 def setup(
     directory: Annotated[
         Path | None,
-        typer.Option(
-            "--directory",
-            metavar="FOLDER",
-            show_default="the user's data folder",
-            help="Folder for the graph and the downloads; created if missing.",
-        ),
+        option("FOLDER", "Folder for the graph and the downloads; created if missing.", default="the user's data folder"),
     ] = None,
-    files: Annotated[
-        Path | None,
-        typer.Option(
-            "--files", metavar="FOLDER", show_default=False, help="Take the official files from here; download nothing."
-        ),
-    ] = None,
-    mirror: Annotated[
-        str | None, typer.Option(metavar="URL", show_default=False, help="Download URL/FILE instead of the official addresses.")
-    ] = None,
-    quiet: Quiet = False,
+    files: Annotated[Path | None, option("FOLDER", "Take the official files from here; download nothing.")] = None,
+    mirror: Annotated[str | None, option("URL", "Download URL/FILE instead of the official addresses.")] = None,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Make a graph of ConceptNet 5.7 (English) and ATOMIC-2020: download, load, index, compile.
 

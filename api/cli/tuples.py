@@ -24,21 +24,8 @@ from ..opening import open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
-from .options import (
-    GRAPH,
-    Engine,
-    GraphNeeded,
-    GraphOrDefault,
-    Json,
-    Output,
-    Pipeline,
-    Quiet,
-    Resamples,
-    ResampleSeed,
-    Strict,
-    address_at,
-    plain_options,
-)
+from . import options as opts
+from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
@@ -62,34 +49,32 @@ def complete_scorer_options(incomplete: str) -> list[str]:
 
 
 def score_tuples(
-    file: Annotated[str, typer.Argument(metavar="FILE", show_default=False, help="JSON lines, plain or gzip; - reads stdin.")],
-    graph: GraphNeeded,
+    file: Annotated[str, argument("FILE", "JSON lines, plain or gzip; - reads stdin.")],
+    graph: opts.GraphRequired,
     scorer: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
+        option(
+            "NAME",
+            f"The tuple scorer: {', '.join(SCORER_REGISTRY.own)}, or the scorer of a plugin.",
             autocompletion=complete_scorers,
-            help=f"The tuple scorer: {', '.join(SCORER_REGISTRY.own)}, or the scorer of a plugin.",
         ),
     ] = DEFAULT_SCORER,
     option: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "NAME=VALUE",
+            f"An option of accent that tuple scorers have: {', '.join(_SCORER_OPTIONS)}; repeatable.",
             "--option",
             "-O",
-            metavar="NAME=VALUE",
-            show_default=False,
             autocompletion=complete_scorer_options,
-            help=f"An option of accent that tuple scorers have: {', '.join(_SCORER_OPTIONS)}; repeatable.",
         ),
     ] = None,
-    output: Output = None,
+    output: opts.Output = None,
     batch_size: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, show_default="512, fewer for language models", help="Tuples scored together."),
+        int | None, option("N", "Tuples scored together.", default="512, fewer for language models", min=1)
     ] = None,
-    strict: Strict = False,
-    quiet: Quiet = False,
+    strict: opts.Strict = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Score event tuples, one JSON line each.
 
@@ -104,7 +89,7 @@ def score_tuples(
         check_output(output, file)
     watched = not quiet and not (output is None and sys.stdout.isatty())
     tell_settings(quiet)
-    with open_engine(address_at(graph), Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
+    with open_engine(opts.address_at(graph), opts.Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.resources import ScorerResources
 
         resources = ScorerResources(store, progress=stages.count, **_among(options, "encoder", "device", "dtype"))
@@ -135,7 +120,7 @@ def score_tuples(
 def _scorer_options(given: Sequence[str] | None) -> dict[str, Any]:
     """Return the options of the scorer, checked as those of ``accent``, whose defaults they have."""
     kind = metric_kind("accent")
-    options = plain_options(given, _SCORER_OPTIONS, "score-tuples")
+    options = opts.plain_options(given, _SCORER_OPTIONS, "score-tuples")
     for name, value in options.items():
         check_option("accent", kind, name, value)
     return {**_among(kind.options(), *_SCORER_OPTIONS), **options}
@@ -146,16 +131,16 @@ def _among(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def merge_cache(
-    graph: GraphOrDefault,
-    json: Json = False,
-    quiet: Quiet = False,
+    graph: opts.GraphArgument,
+    json: opts.Json = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Merge cached COMET tails into the graph: those that scoring generated and stored in the journal beside GRAPH."""
     from ...reasoning.metrics.accent.tails.journal import merge_cache as merge
     from ..terminal.screen import note, print_json
     from ..terminal.text import count
 
-    with open_store(address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store:
         counts = merge(store)
     if json:
         print_json(counts._asdict())
@@ -265,60 +250,35 @@ class KindName(Enum):
 
 
 def evaluate_tuples(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="DECO_JSON", show_default=False, help="Responses with human event tuples, plain or gzip."),
-    ],
-    extractor: Annotated[
-        str, typer.Option(metavar="NAME", help=f"The extractor of event tuples: {', '.join(EXTRACTOR_REGISTRY.own)}.")
-    ] = "rules",
+    files: Annotated[list[str], argument("DECO_JSON", "Responses with human event tuples, plain or gzip.")],
+    extractor: Annotated[str, option("NAME", f"The extractor of event tuples: {', '.join(EXTRACTOR_REGISTRY.own)}.")] = "rules",
     graph: Annotated[
         str | None,
-        typer.Option(
-            "--graph",
-            metavar="GRAPH",
-            show_default=False,
-            envvar=GRAPH,
+        option(
+            "GRAPH",
+            "For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].",
+            envvar=opts.GRAPH,
             show_envvar=False,
-            help="For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].",
         ),
     ] = None,
     option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-O",
-            metavar="NAME=VALUE",
-            show_default=False,
-            help="An option of the extractor: JSON, else text; repeatable.",
-        ),
+        list[str] | None, option("NAME=VALUE", "An option of the extractor: JSON, else text; repeatable.", "--option", "-O")
     ] = None,
     kind: Annotated[
         KindName, typer.Option(help="Tuples to compare: from the response only (single), with the previous turn (pair), or all.")
     ] = KindName.ALL,
     encoder: Annotated[
-        str | None,
-        typer.Option(metavar="ID|FOLDER|none", show_default="all-MiniLM-L6-v2", help="Sentence encoder for the similarity."),
+        str | None, option("ID|FOLDER|none", "Sentence encoder for the similarity.", default="all-MiniLM-L6-v2")
     ] = None,
-    bertscore: Annotated[
-        str | None,
-        typer.Option(metavar="ID|FOLDER", show_default="none", help="Encoder for BERTScore, such as roberta-large."),
-    ] = None,
+    bertscore: Annotated[str | None, option("ID|FOLDER", "Encoder for BERTScore, such as roberta-large.", default="none")] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            show_default=False,
-            help="Write the extracted tuples to this file, one JSON line per row.",
-        ),
+        Path | None, option("FILE", "Write the extracted tuples to this file, one JSON line per row.", "--output", "-o")
     ] = None,
-    resamples: Resamples = 10_000,
-    seed: ResampleSeed = 0,
-    pipeline: Pipeline = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    resamples: opts.Resamples = 10_000,
+    seed: opts.ResampleSeed = 0,
+    pipeline: opts.Pipeline = None,
+    json: opts.Json = False,
+    quiet: opts.Quiet = False,
 ) -> None:
     """Compare extracted event tuples with human ones: which relations are found, and how similar the texts are.
 
@@ -365,7 +325,7 @@ def evaluate_tuples(
 def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) -> dict[str, Any]:
     """Return the options of the extractor from ``NAME=VALUE`` texts, with ``pipeline`` if it has that option."""
     known = EXTRACTOR_REGISTRY.kind(extractor).options()
-    options = plain_options(given, list(known), f"the extractor {extractor}")
+    options = opts.plain_options(given, list(known), f"the extractor {extractor}")
     if pipeline is not None and "pipeline" in known:
         options.setdefault("pipeline", pipeline)
     return options
@@ -396,7 +356,7 @@ def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[E
         return
     if graph is None:
         raise InputError(f"the extractor {name} needs a graph; give one with --graph")
-    with open_store(address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store:
         yield open_extractor(name, store, **options)
 
 

@@ -8,27 +8,20 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from ....graph.errors import InputError
 from ...opening import open_engine
+from .. import options as opts
 from ..choosing import Judge
-from ..options import Engine, EngineOption, GraphOption, address_of
+from ..options import argument, option
 from .data import read_instances, turns_of
 from .run import Exclude, LanguageModel, Licence, Made, Run, Seed, training
 
 if TYPE_CHECKING:
     from ....reasoning.training.choice_head import Measured
 
-Instances = Annotated[
-    list[str],
-    typer.Argument(metavar="INSTANCES...", show_default=False, help="CICERO's JSON lines or lists, plain or gzip."),
-]
+Instances = Annotated[list[str], argument("INSTANCES...", "CICERO's JSON lines or lists, plain or gzip.")]
 SolvedInstances = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="INSTANCES...", show_default=False, help="CICERO's JSON lines or lists with right answers, plain or gzip."
-    ),
+    list[str], argument("INSTANCES...", "CICERO's JSON lines or lists with right answers, plain or gzip.")
 ]
 
 
@@ -43,17 +36,11 @@ class Task(Enum):
 def cicero(
     run: Run,
     instances: Instances,
-    task: Annotated[
-        Task, typer.Option("--task", metavar="NAME", show_default=False, help="generate (write answers) or choose (among them).")
-    ],
+    task: Annotated[Task, option("NAME", "generate (write answers) or choose (among them).")],
     model: Annotated[
-        str,
-        typer.Option(
-            "--model", metavar="ID|FOLDER|FILE.gguf", show_default=False,
-            help="The initial model: sequence-to-sequence or causal; for choose also an encoder.",
-        ),
+        str, option("ID|FOLDER|FILE.gguf", "The initial model: sequence-to-sequence or causal; for choose also an encoder.")
     ],
-) -> Made:  # fmt: skip
+) -> Made:
     """Fine-tune a model on CICERO: to answer questions about a turn, or to choose among answers; an interrupted run is continued.
 
     tacit infer --model FOLDER writes answers with it, tacit choose --model FOLDER judges by it. The recipe is that of the
@@ -111,19 +98,13 @@ def choice_probe(
 def choice_head(
     run: Run,
     instances: SolvedInstances,
-    graph: GraphOption = None,
+    graph: opts.Graph = None,
     judge: Judge = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(metavar="ID", show_default="none", help="A sentence encoder: an ID or folder, or default."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="ID", show_default="none", help="A language model: a folder, a GGUF file or an ID."),
-    ] = None,
+    encoder: Annotated[str | None, option("ID", "A sentence encoder: an ID or folder, or default.", default="none")] = None,
+    model: Annotated[str | None, option("ID", "A language model: a folder, a GGUF file or an ID.", default="none")] = None,
     exclude: Exclude = None,
     licence: Licence = None,
-    engine: EngineOption = Engine.AUTO,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
     seed: Seed = 0,
 ) -> Made:
     """Fit how far each judge of tacit choose counts, and the words that the judge answers reads, to right and wrong choices.
@@ -144,7 +125,7 @@ def choice_head(
         rows = apart_from(rows, [list(turns_of(file)) for file in exclude])
     enough_groups(rows)  # the error about too few comes before a model is opened
     names = None if judge is None else list(dict.fromkeys([CONTROL, *(one.value for one in judge)]))
-    address = address_of(graph)
+    address = opts.address_of(graph)
     if address is None and names is None:
         raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name judges: --judge answers")
     facts = {

@@ -8,25 +8,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ....graph.atomic import check_folder, new_folder, write_file
 from ....graph.errors import InputError
 from ...opening import Address, open_engine
 from ...terminal.output import check_output
 from ...terminal.progress import Meter
-from ..options import (
-    Engine,
-    GraphNeeded,
-    GraphOption,
-    MetricsNeeded,
-    OptionOption,
-    address_at,
-    address_of,
-    metric_names,
-    metric_options,
-    open_reasoner,
-)
+from .. import options as opts
+from ..options import argument, option
 from ..settings import tell_settings
 from .data import read_choices, read_corpora, read_rated, read_unjudged, sha256_of
 from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Made, Run, training
@@ -50,23 +38,11 @@ _SUFFIX = ".safetensors"
 )
 def commonsense(
     run: Run,
-    judgements: Annotated[
-        list[str],
-        typer.Argument(metavar="JUDGEMENTS...", show_default=False, help="Rated responses, as tacit evaluate reads them."),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER|FILE", show_default=False,
-            help="Folder, or .safetensors file, for the model and its card.",
-        ),
-    ],
-    graph: GraphOption = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="A causal language model, for neural and all."),
-    ] = None,
-) -> Made:  # fmt: skip
+    judgements: Annotated[list[str], argument("JUDGEMENTS...", "Rated responses, as tacit evaluate reads them.")],
+    output: Annotated[Path, option("FOLDER|FILE", "Folder, or .safetensors file, for the model and its card.", "--output", "-o")],
+    graph: opts.Graph = None,
+    model: Annotated[str | None, option("ID|FOLDER", "A causal language model, for neural and all.")] = None,
+) -> Made:
     """Train the regressor of the metric commonsense on rated responses.
 
     The reported agreement is on unseen responses; responses of one conversation stay together.
@@ -90,7 +66,7 @@ def commonsense(
         "variant": recipe.variant, "contrast": recipe.contrast, "licence": recipe.licence, "data": files, "command": run.command,
     }  # fmt: skip
     tell_settings(run.quiet)
-    with _graph_for(recipe.variant, address_of(graph), run.quiet) as opened:
+    with _graph_for(recipe.variant, opts.address_of(graph), run.quiet) as opened:
         features = open_features(
             variant_features(recipe.variant), opened, pipeline=recipe.pipeline, count=recipe.count, language_model=model,
             device=run.device, cache_size=100_000,
@@ -126,7 +102,7 @@ def _graph_for(variant: str, address: Address | None, quiet: bool) -> Iterator[K
         return
     if address is None:
         raise InputError(f"the variant {variant} counts triples of a graph; name one with --graph")
-    with open_engine(address, Engine.AUTO, quiet=quiet) as graph:
+    with open_engine(address, opts.Engine.AUTO, quiet=quiet) as graph:
         yield graph
 
 
@@ -156,18 +132,10 @@ def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
 )
 def grade(
     run: Run,
-    dialogues: Annotated[
-        list[str],
-        typer.Argument(metavar="DIALOGUES...", show_default=False, help="JSON lines, plain or gzip, as for tacit score."),
-    ],
-    graph: GraphNeeded,
+    dialogues: Annotated[list[str], argument("DIALOGUES...", "JSON lines, plain or gzip, as for tacit score.")],
+    graph: opts.GraphRequired,
     exclude: Exclude = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", show_default=False, help="Folder for vectors of turns and concepts, reused by later runs."
-        ),
-    ] = None,
+    cache: Annotated[Path | None, option("FOLDER", "Folder for vectors of turns and concepts, reused by later runs.")] = None,
 ) -> Made:
     """Train the metric grade on dialogues, to score true responses higher than false ones.
 
@@ -189,7 +157,7 @@ def grade(
     work = run.output.resolve().with_name(f"{run.output.resolve().name}.training")
     facts = {"data": files, "licence": run.recipe.licence, "command": run.command}
     tell_settings(run.quiet)
-    with open_engine(address_at(graph), Engine.AUTO, quiet=run.quiet) as opened:
+    with open_engine(opts.address_at(graph), opts.Engine.AUTO, quiet=run.quiet) as opened:
         trained = train_grade(
             read, _sources(opened, run.recipe, cache, device), run.recipe, work, run.stages.tell, turn_cache=cache, device=device,
             facts=facts,
@@ -240,10 +208,7 @@ def coherence(
     exclude: Exclude = None,
     encoder: Encoder = None,
     language_model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID|FOLDER|FILE.gguf", show_default=False, help="A causal language model; adds the part expectation."
-        ),
+        str | None, option("ID|FOLDER|FILE.gguf", "A causal language model; adds the part expectation.")
     ] = None,
 ) -> Made:
     """Train the metric coherence on dialogues, without ratings.
@@ -291,13 +256,12 @@ def judgement(
     model: LanguageModel,
     weigh: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", show_default=False,
-            help="JSON lines with turns, options and answer, of another corpus: decides whether the model's own answer counts.",
+        option(
+            "FILE", "JSON lines with turns, options and answer, of another corpus: decides whether the model's own answer counts."
         ),
     ] = None,
     exclude: Exclude = None,
-) -> Made:  # fmt: skip
+) -> Made:
     """Train a probe of a language model for the metric judgement, on true and false responses of dialogues, without ratings.
 
     An interrupted run continues when the command is run again.
@@ -328,16 +292,13 @@ def judgement(
 def reference(
     run: Run,
     dialogues: DialogueFiles,
-    metrics: MetricsNeeded,
-    graph: GraphOption = None,
+    metrics: opts.MetricsRequired,
+    graph: opts.Graph = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", show_default="where scoring finds them", help="Folder for the references."
-        ),
+        Path | None, option("FOLDER", "Folder for the references.", "--output", "-o", default="where scoring finds them")
     ] = None,
     exclude: Exclude = None,
-    option: OptionOption = None,
+    option: opts.MetricOptions = None,
 ) -> None:
     """Make reference distributions, for percentiles with your graph, options or dialogues.
 
@@ -348,13 +309,13 @@ def reference(
     from ...terminal.screen import print_json, show, table
 
     recipe = run.recipe
-    names = metric_names(metrics)
-    options = metric_options(option, names, None)
+    names = opts.metric_names(metrics)
+    options = opts.metric_options(option, names, None)
     corpora, left, files = read_corpora(dialogues, exclude or (), run.strict)
     drawn = draw(unlearnt(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
     rows: list[dict[str, Any]] = []
     tell_settings(run.quiet)
-    with open_reasoner(names, options, address_of(graph), Engine.AUTO, quiet=run.quiet) as reasoner:
+    with opts.open_reasoner(names, options, opts.address_of(graph), opts.Engine.AUTO, quiet=run.quiet) as reasoner:
         for metric in reasoner.metrics:
             facts: dict[str, Any] = {
                 "files": files, "licence": recipe.licence, "seed": recipe.seed, "held_out": recipe.held_out, "left_out": left,

@@ -13,7 +13,8 @@ import typer
 from ....graph.errors import InputError
 from ...opening import open_store
 from ...terminal.progress import Stages
-from ..options import Dtype, GraphOrDefault, address_at
+from .. import options as opts
+from ..options import argument, option
 from ..settings import tell_settings
 from ..tuples import making
 from .data import read_corpora, read_files, read_judged_tuples, read_rated
@@ -39,14 +40,9 @@ if TYPE_CHECKING:
 @training("pipeline", holds=None, options="output")
 def pipeline(
     run: Run,
-    treebank: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TREEBANK_DIR", show_default=False, help="Folder with *-train, *-dev and *-test.conllu, plain or gzip."
-        ),
-    ],
+    treebank: Annotated[Path, argument("TREEBANK_DIR", "Folder with *-train, *-dev and *-test.conllu, plain or gzip.")],
     seed: Seed = 0,
-    max_steps: Annotated[int, typer.Option(metavar="N", min=1, help="Number of batches.")] = 4000,
+    max_steps: Annotated[int, option("N", "Number of batches.", min=1)] = 4000,
 ) -> Made:
     """Train the small English spaCy pipeline (tags, lemmas, dependencies) on a UD treebank."""
     train_file, dev_file, test_file = (_split(treebank, name) for name in ("train", "dev", "test"))
@@ -79,10 +75,7 @@ def _split(treebank: Path, name: str) -> Path:
 @training("accent", holds=None, options="output recipe epochs seed device")
 def accent(
     run: Run,
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="DECO_JSON...", show_default=False, help="Responses with annotated event tuples, plain or gzip."),
-    ],
+    files: Annotated[list[str], argument("DECO_JSON...", "Responses with annotated event tuples, plain or gzip.")],
     model: Model,
 ) -> Made:
     """Train the extractor t5 of the metric accent: fine-tune a sequence-to-sequence model on annotated event tuples."""
@@ -121,7 +114,7 @@ def accent(
 
 
 @training("retriever", holds=("retriever.safetensors", "a tail retriever"), options="output recipe steps seed")
-def retriever(run: Run, graph: GraphOrDefault, encoder: Encoder = None) -> Made:
+def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> Made:
     """Train the compact retrieval model, which scores tails of heads that are not in the graph."""
     from ....reasoning.metrics.accent.events import RELATIONS
     from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
@@ -155,7 +148,7 @@ def retriever(run: Run, graph: GraphOrDefault, encoder: Encoder = None) -> Made:
 @training("comet", options="output recipe passes precision seed device")
 def comet(
     run: Run,
-    graph: GraphOrDefault,
+    graph: opts.GraphArgument,
     model: Model,
 ) -> Made:
     """Train a COMET, which generates tails of events, on a graph's assertions; an interrupted run is continued.
@@ -168,7 +161,7 @@ def comet(
 
 
 @training("kg-bert", options="output recipe passes seed device")
-def kg_bert(run: Run, graph: GraphOrDefault, model: Model) -> Made:
+def kg_bert(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
     """Train a KG-BERT, which classifies triples as true or corrupted, on a graph's assertions; interrupted runs are continued."""
     from ....reasoning.training.triples import train_kgbert
 
@@ -192,7 +185,7 @@ def _resources(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[S
     from ....reasoning.metrics.accent.scorers.resources import ScorerResources
 
     tell_settings(quiet)
-    with open_store(address_at(graph)) as store, making(quiet) as stages:
+    with open_store(opts.address_at(graph)) as store, making(quiet) as stages:
         yield ScorerResources(store, encoder=encoder, progress=stages.count), stages
 
 
@@ -205,17 +198,13 @@ def _resources(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[S
 def llm_probe(
     run: Run,
     judged: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="JUDGED...", show_default=False,
-            help="CSV or JSON lines with head, relation, tail and label (1, 0); plain or gzip.",
-        ),
+        list[str], argument("JUDGED...", "CSV or JSON lines with head, relation, tail and label (1, 0); plain or gzip.")
     ],
     model: LanguageModel,
-    dtype: Annotated[Dtype, typer.Option(help="Precision of the model.")] = Dtype.FLOAT32,
+    dtype: Annotated[opts.Dtype, typer.Option(help="Precision of the model.")] = opts.Dtype.FLOAT32,
     seed: Seed = 0,
     licence: Licence = None,
-) -> Made:  # fmt: skip
+) -> Made:
     """Train a linear probe of a language model's hidden states, which predicts whether an event tuple is plausible.
 
     Its agreement with the labels is measured on held-out heads.
@@ -234,14 +223,10 @@ def llm_probe(
 @training("cross-encoder")
 def cross_encoder(
     run: Run,
-    ratings: Annotated[
-        list[str],
-        typer.Argument(metavar="RATINGS...", show_default=False, help="Rated responses, as tacit evaluate reads them."),
-    ],
+    ratings: Annotated[list[str], argument("RATINGS...", "Rated responses, as tacit evaluate reads them.")],
     model: Model,
     tuples: Annotated[
-        bool,
-        typer.Option("--tuples", help="RATINGS are event tuples: head, relation, tail and label (1, 0); for score-tuples."),
+        bool, typer.Option("--tuples", help="RATINGS are event tuples: head, relation, tail and label (1, 0); for score-tuples.")
     ] = False,
 ) -> Made:
     """Fine-tune an encoder to predict people's ratings of responses; an interrupted run is continued.
@@ -288,10 +273,7 @@ def _stage_noun(stage: str) -> str:
 def language_model(
     run: Run,
     dialogues: DialogueFiles,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default="SmolLM2-135M-Instruct", help="The initial model."),
-    ] = None,
+    model: Annotated[str | None, option("ID|FOLDER|FILE.gguf", "The initial model.", default="SmolLM2-135M-Instruct")] = None,
     exclude: Exclude = None,
 ) -> Made:
     """Fine-tune a causal language model on dialogues, for the metrics expectation and coherence; an interrupted run is continued.
@@ -308,9 +290,7 @@ def language_model(
 def responder(
     run: Run,
     dialogues: DialogueFiles,
-    model: Annotated[
-        str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The initial causal language model.")
-    ],
+    model: Annotated[str, option("ID|FOLDER|FILE.gguf", "The initial causal language model.")],
     exclude: Exclude = None,
 ) -> Made:
     """Fine-tune a causal language model to respond in dialogues; an interrupted run is continued.

@@ -20,90 +20,73 @@ import typer
 
 from ....graph.atomic import check_folder, new_folder
 from ...terminal.progress import Meter, Stages
-from ..options import Dtype, Json, Quiet, Strict
+from .. import options as opts
+from ..options import argument, option
 
 if TYPE_CHECKING:
     from ....reasoning.models.causal_lm import CausalModel
     from ....reasoning.models.linear_probe import Probe
 
-DialogueFiles = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DIALOGUES...", show_default=False, help="JSON lines with turns, or treebanks (.conllu); plain or gzip."
-    ),
-]
+DialogueFiles = Annotated[list[str], argument("DIALOGUES...", "JSON lines with turns, or treebanks (.conllu); plain or gzip.")]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option(
-        "--exclude", metavar="FILE", show_default=False,
-        help="Judgements or dialogues of an evaluation; dialogues that share turns with them are left out. Repeatable.",
+    option(
+        "FILE",
+        "Judgements or dialogues of an evaluation; dialogues that share turns with them are left out. Repeatable.",
+        "--exclude",
     ),
-]  # fmt: skip
-Encoder = Annotated[
-    str | None,
-    typer.Option("--encoder", metavar="ID|FOLDER", show_default="all-MiniLM-L6-v2", help="The frozen sentence encoder."),
 ]
-Device = Annotated[
-    str | None, typer.Option(metavar="NAME", show_default="cuda, else cpu", help="Where models run, as torch names it.")
-]
-LanguageModel = Annotated[
-    str, typer.Option("--model", metavar="ID|FOLDER|FILE.gguf", show_default=False, help="The language model.")
-]
-Licence = Annotated[str | None, typer.Option(metavar="TEXT", show_default=False, help="Licence of the data, for the card.")]
-Model = Annotated[str, typer.Option("--model", metavar="ID|FOLDER", show_default=False, help="The initial model.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Random seed; one seed, one model.")]
+Encoder = Annotated[str | None, option("ID|FOLDER", "The frozen sentence encoder.", "--encoder", default="all-MiniLM-L6-v2")]
+Device = Annotated[str | None, option("NAME", "Where models run, as torch names it.", default="cuda, else cpu")]
+LanguageModel = Annotated[str, option("ID|FOLDER|FILE.gguf", "The language model.", "--model")]
+Licence = Annotated[str | None, option("TEXT", "Licence of the data, for the card.")]
+Model = Annotated[str, option("ID|FOLDER", "The initial model.", "--model")]
+Seed = Annotated[int, option("N", "Random seed; one seed, one model.", min=0, max=2**32 - 1)]
 
 _SHARED: dict[str, tuple[Any, Any]] = {
     "output": (
-        Annotated[
-            Path, typer.Option("--output", "-o", metavar="FOLDER", show_default=False, help="Folder for the model and its card.")
-        ],
+        Annotated[Path, option("FOLDER", "Folder for the model and its card.", "--output", "-o")],
         inspect.Parameter.empty,
     ),
     "recipe": (
         Annotated[
             str | None,
-            typer.Option(
-                "--recipe", metavar="FILE.toml|NAME", show_default=False,
-                help="Settings of the training; tacit train recipe prints them. Other options replace theirs.",
+            option(
+                "FILE.toml|NAME",
+                "Settings of the training; tacit train recipe prints them. Other options replace theirs.",
+                "--recipe",
             ),
         ],
         None,
     ),
     "epochs": (
-        Annotated[
-            int | None, typer.Option("--epochs", metavar="N", show_default="the recipe's", help="Passes over the training data.")
-        ],
+        Annotated[int | None, option("N", "Passes over the training data.", "--epochs", default="the recipe's")],
         None,
     ),
     "passes": (
-        Annotated[
-            float | None, typer.Option("--epochs", metavar="X", show_default="the recipe's", help="Passes over the triples.")
-        ],
+        Annotated[float | None, option("X", "Passes over the triples.", "--epochs", default="the recipe's")],
         None,
     ),
     "steps": (
-        Annotated[int | None, typer.Option("--steps", metavar="N", show_default="the recipe's", help="Number of batches.")],
+        Annotated[int | None, option("N", "Number of batches.", "--steps", default="the recipe's")],
         None,
     ),
     "precision": (
-        Annotated[Dtype | None, typer.Option("--dtype", show_default="the recipe's", help="Precision of the computation.")],
+        Annotated[opts.Dtype | None, typer.Option("--dtype", show_default="the recipe's", help="Precision of the computation.")],
         None,
     ),
     "seed": (
-        Annotated[
-            int | None, typer.Option("--seed", metavar="N", show_default="the recipe's", help="Random seed; one seed, one model.")
-        ],
+        Annotated[int | None, option("N", "Random seed; one seed, one model.", "--seed", default="the recipe's")],
         None,
     ),
     "device": (
         Device,
         None,
     ),
-    "strict": (Strict, False),
-    "json": (Json, False),
-    "quiet": (Quiet, False),
-}  # fmt: skip
+    "strict": (opts.Strict, False),
+    "json": (opts.Json, False),
+    "quiet": (opts.Quiet, False),
+}
 _REPLACING = {"seed": "seed", "epochs": "epochs", "passes": "epochs", "steps": "steps", "precision": "dtype"}
 """Shared options that replace keys of the recipe, and these keys."""
 
@@ -263,7 +246,9 @@ def _words(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any]) ->
 
 def _option(info: Any, name: str) -> str:
     """Return the option of a parameter, whose declaration is in typer's default where it is in an annotation."""
-    return next((each for each in (info.default, *(info.param_decls or ())) if isinstance(each, str)), f"--{name}")
+    return next(
+        (each for each in (info.default, *(info.param_decls or ())) if isinstance(each, str)), f"--{name.replace('_', '-')}"
+    )
 
 
 def as_typed(name: str, otherwise: Sequence[str], output: Path | None) -> str:

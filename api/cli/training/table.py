@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from ..options import Group
+from .. import options as opts
+from ..options import argument
 from . import choices, metrics, models
 
-train = typer.Typer(cls=Group, rich_markup_mode=None, help="Train the models of metrics.")
+train = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Train the models of metrics.")
 
 
 @train.callback()
@@ -29,10 +30,8 @@ for _name, _command in {
 
 @train.command()
 def recipe(
-    training: Annotated[
-        str | None, typer.Argument(metavar="[TRAINING]", show_default=False, help="A training, as in tacit train TRAINING.")
-    ] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", show_default="the default", help="One of its recipes.")] = None,
+    training: Annotated[str | None, argument("[TRAINING]", "A training, as in tacit train TRAINING.")] = None,
+    name: Annotated[str | None, argument("[NAME]", "One of its recipes.", default="the default")] = None,
 ) -> None:
     """Print a recipe, the settings of a training with their ranges, as TOML; without arguments, list the recipes.
 
