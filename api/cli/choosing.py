@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ... import loaders
 from ...graph.atomic import disk_full_errors
 from ...graph.errors import InputError
+from ...graph.questions import Instance
 from ..opening import open_engine, readable
+from ..terminal.faults import Faults, report_faults, sound
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
+from ..terminal.screen import json_text, note
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
-    from ...graph.questions import Instance
     from ...reasoning.inference import Chosen
 
 
@@ -96,12 +99,9 @@ def choose(
         raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name others: --judge answers")
     from contextlib import nullcontext
 
-    from ...loaders import read_cicero
     from ...reasoning.inference import load_chooser
     from ...reasoning.inference.choice_figures import taken
     from ...reasoning.metrics.judgement import MODEL_FILE, has_default
-    from ..terminal.faults import Faults, report_faults, sound
-    from ..terminal.screen import note
 
     if model is None and (names is None or {"yes-no", "probe"} & set(names)) and has_default():
         model = "default"
@@ -112,7 +112,7 @@ def choose(
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
     tell_settings(quiet)
-    rows: Iterable[Instance] = sound(read_cicero(file, strict=strict), file, faults)
+    rows: Iterable[Instance] = sound(loaders.read_cicero(file, strict=strict), file, faults)
     total = None
     if file != "-":
         rows = list(rows)
@@ -194,8 +194,6 @@ def _rows_to(
 
 
 def _json(row: Chosen) -> str:
-    from ..terminal.screen import json_text
-
     return json_text(row.to_dict()) + "\n"
 
 

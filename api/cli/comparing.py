@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ... import loaders
+from ...graph.item import Item
 from ..opening import readable
+from ..terminal.faults import Faults, report_faults, sound
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
+from ..terminal.screen import note, print_json, show, table
+from ..terminal.text import count, plural, visible
 from . import options as opts
 from .options import argument, option
 
 if TYPE_CHECKING:
-    from ...graph.item import Item
     from ...reasoning.evaluation.comparing import ContrastedItem, PairedDifference, SystemComparison
 
 
@@ -65,8 +69,6 @@ def compare(
 
         write_file(html, comparison_page(found, first, second).encode())
     if json:
-        from ..terminal.screen import print_json
-
         bootstrap = {"level": 0.95, "over": "conversations", "resamples": resamples, "seed": seed}
         print_json({"a": first, "b": second, "bootstrap": bootstrap, **found.to_dict()})
     else:
@@ -80,11 +82,8 @@ def compare(
 
 def _items(file: str, strict: bool, columns: dict[str, str]) -> list[Item]:
     """Return the items of a file, all in memory; those that cannot be read are reported."""
-    from ...loaders import read_items
-    from ..terminal.faults import Faults, report_faults, sound
-
     faults = Faults()
-    found = list(sound(read_items(readable(file), strict=strict, columns=columns), file, faults))
+    found = list(sound(loaders.read_items(readable(file), strict=strict, columns=columns), file, faults))
     report_faults(file, faults, len(found), "an item")
     return found
 
@@ -92,8 +91,6 @@ def _items(file: str, strict: bool, columns: dict[str, str]) -> list[Item]:
 def _show(found: SystemComparison, resamples: int, seed: int) -> None:
     """Print the table of differences, and the items that differ most."""
     from ...reasoning.evaluation.comparing import LEAST_CONVERSATIONS
-    from ..terminal.screen import show, table
-    from ..terminal.text import count, visible
 
     heads = ("metric", ">n", ">A", ">B", "B - A", ">p", ">B better", ">equal", ">A better")
     show(table(heads, [_line(row) for row in found.metrics]))
@@ -130,9 +127,6 @@ def _contrast(one: ContrastedItem) -> list[str]:
 
 def _tell(found: SystemComparison, html: Path | None) -> None:
     """Print to stderr what was left out, the signatures, and where the page is."""
-    from ..terminal.screen import note
-    from ..terminal.text import plural
-
     for name, number in zip("AB", found.unmatched, strict=True):
         if number:
             note(f"left out: {plural(number, 'response')} of {name} to a history that the other file does not have")

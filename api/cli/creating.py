@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ... import loaders
 from ...graph.errors import InputError
+from ...graph.questions import Answered, without_speaker
 from ..opening import readable
+from ..terminal.faults import Faults, report_faults, sound
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
+from ..terminal.screen import facts, json_text, print_json, show, table
 from . import options as opts
 from .options import argument, option
 from .training.data import check_distinct
 from .training.run import Device
 
 if TYPE_CHECKING:
-    from ...graph.questions import Answered
-    from ...loaders import Candidates
     from ...reasoning.creation.discriminators import Discriminator, Problem
     from ...reasoning.inference.choice_figures import Interval
-    from ..terminal.faults import Faults
 
 create = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
 
@@ -58,13 +59,10 @@ def targets(
         readable(file)
         if output is not None:
             check_output(output, file)
-    from ...graph.questions import without_speaker
     from ...reasoning.creation.dialogues import Left, Limits, choose_dialogues
     from ...reasoning.creation.dialogues import counts as reasons
     from ...reasoning.creation.targets import choose_targets, generator, with_speakers
     from ...reasoning.creation.tfidf import TfIdf, words_of
-    from ..terminal.faults import Faults, report_faults
-    from ..terminal.screen import facts, json_text, print_json, show
 
     rows: list[tuple[str, tuple[str, ...]]] = []
     errors = 0
@@ -143,13 +141,10 @@ def choices(
         check_distinct([file, pool])
     if model is None and (recipe is not None or device is not None):
         raise InputError("--recipe and --device belong to the encoder; name one with --model")
-    from ...loaders import read_answered
     from ...reasoning.creation.filtering import filter_choices, make_problem, record_of
-    from ..terminal.faults import Faults, report_faults, sound
-    from ..terminal.screen import facts, json_text, print_json, show, table
 
     faults = Faults()
-    instances = list(sound(read_answered(file, strict=strict), file, faults))
+    instances = list(sound(loaders.read_answered(file, strict=strict), file, faults))
     report_faults(file, faults, len(instances), "a right answer")
     given = [] if pool is None else _given(pool, instances, strict)
     problem = make_problem(instances, given, wrong=wrong, most=candidates, seed=seed)
@@ -191,13 +186,10 @@ def _interval(found: Interval) -> str:
 
 def _given(pool: str, instances: Sequence[Answered], strict: bool) -> list[list[str]]:
     """Return the candidates of a file for each instance."""
-    from ...loaders import read_candidates
-    from ..terminal.faults import Faults, report_faults, sound
-
     faults = Faults()
-    by_id: dict[str, list[Candidates]] = {}
+    by_id: dict[str, list[loaders.Candidates]] = {}
     count = 0
-    for row in sound(read_candidates(pool, strict=strict), pool, faults):
+    for row in sound(loaders.read_candidates(pool, strict=strict), pool, faults):
         by_id.setdefault(row.id, []).append(row)
         count += 1
     report_faults(pool, faults, count, "a list of candidates")
@@ -221,11 +213,8 @@ def _discriminator(problem: Problem, model: str | None, recipe: str | None, devi
 
 def _read(file: str, strict: bool, faults: Faults, meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the ID and the turns with text of each dialogue; without an ID of its own it is called by file and line."""
-    from ...loaders import read_targets
-    from ..terminal.faults import sound
-
     stem = "stdin" if file == "-" else Path(file).name.partition(".")[0]
-    for row in sound(read_targets(file, strict=strict), file, faults):
+    for row in sound(loaders.read_targets(file, strict=strict), file, faults):
         meter.add(1)
         name = f"{stem}-{row.line}" if row.id == str(row.line) else row.id
         yield name, tuple(turn for turn in row.turns if turn.strip())

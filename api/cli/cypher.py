@@ -5,17 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from ...cypher import Query, cookbook
 from ...graph.errors import InputError, QueryInvalid, QueryRefused, did_you_mean
 from ..opening import open_store
+from ..terminal.screen import note, print_csv, print_json, show, table
 from . import options as opts
 from .options import argument, option
-
-if TYPE_CHECKING:
-    from ...cypher import Query
 
 
 def cypher(
@@ -31,8 +30,6 @@ def cypher(
     listing: Annotated[bool, typer.Option("--list", help="List the queries of the cookbook.")] = False,
 ) -> None:
     """Run a read-only Cypher query."""
-    from ..terminal.screen import note, print_csv, print_json, show, table
-
     if json and csv:
         raise InputError("--json and --csv cannot be given together; give one of them")
     if listing:
@@ -69,8 +66,6 @@ def find_query(query: str) -> tuple[str, Query | None]:
 
     ``query`` is a name in the cookbook, else an existing file, else Cypher text.
     """
-    from ...cypher import cookbook
-
     known = cookbook()
     name = query.removeprefix("explore/")
     if name in known:
@@ -110,9 +105,6 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 def _list_cookbook(json: bool, csv: bool) -> None:
     """Print the cookbook: names, parameters and summaries."""
-    from ...cypher import cookbook
-    from ..terminal.screen import print_csv, print_json, show, table
-
     queries = cookbook().items()
     if json:
         print_json({"name": name, "summary": entry.summary, "parameters": entry.parameters} for name, entry in queries)
@@ -172,7 +164,6 @@ def guard(
 ) -> None:
     """Check, without running it, that a Cypher query only reads; exit with 0 if it may run, with 2 and the reason if not."""
     from ...graph.query import check
-    from ..terminal.screen import note, print_json
 
     values = parse_parameters(param) if param else None
     text = _read_stdin() if query == "-" else find_query(query)[0]

@@ -15,7 +15,9 @@ from typing import Annotated
 
 import typer
 
-from ...graph.errors import TacitError
+from ...graph.errors import InputError, TacitError
+from ..terminal.screen import show
+from ..terminal.text import duration
 from .options import option
 
 _FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "choices.jsonl", "README.md")
@@ -26,8 +28,6 @@ def demo(
     everything: Annotated[bool, typer.Option("--all", help="Show all: every dialogue, more queries, more metrics.")] = False,
 ) -> None:
     """Load the sample graph, query it, score and explain the sample dialogues: some twenty commands and their output."""
-    from ..terminal.text import duration
-
     started = time.monotonic()
     copy_sample(directory)
     graph = str(directory / "graph")
@@ -117,8 +117,6 @@ def copy_sample(directory: Path) -> None:
     """Copy the sample files into ``directory``, so that the commands that the demo shows can be typed again."""
     from importlib.resources import as_file, files
 
-    from ...graph.errors import InputError
-
     if directory.exists() and not directory.is_dir():
         raise InputError(f"{directory} is a file; give a folder for the demo")
     directory.mkdir(parents=True, exist_ok=True)
@@ -131,8 +129,6 @@ def _tell(title: str, text: str) -> None:
     """Announce a part of the demo."""
     from rich.text import Text
 
-    from ..terminal.screen import show
-
     show(Text.assemble((title, "bold"), "\n", text, "\n"))
 
 
@@ -141,7 +137,6 @@ def _step(*words: str) -> None:
     from rich.text import Text
 
     from ..main import run
-    from ..terminal.screen import show
 
     show(Text(f"$ {_typed(words)}", style="bold cyan"), wrap=False)
     sys.stdout.flush()

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ... import loaders, reasoning
 from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
-from ..terminal.screen import note, show, table
+from ..terminal.screen import note, print_json, show, table
 from ..terminal.text import count, plural
 from . import options as opts
 from .options import argument, option
 
 if TYPE_CHECKING:
-    from ...loaders import Judgement
     from ...reasoning.base import Metric
     from ...reasoning.evaluation import Agreement, Correlation, Judged, Ranking
 
@@ -77,8 +77,6 @@ def evaluate(
     for path in plots:
         _draw(path, judged, rows, resamples, seed)
     if json:
-        from ..terminal.screen import print_json
-
         print_json(_json_row(row, collected, signatures, resamples, seed) for row in rows)
     else:
         show_agreements(rows, collected.errors, resamples, seed)
@@ -95,7 +93,7 @@ class _Collected:
         errors: by data set, the number of rows without a judgement and of judgements that cannot be scored.
     """
 
-    judgements: list[Judgement] = field(default_factory=list)
+    judgements: list[loaders.Judgement] = field(default_factory=list)
     datasets: dict[str, list[str]] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     faults: Faults = field(default_factory=Faults)
@@ -124,15 +122,11 @@ class _Collected:
 
 def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool, columns: Mapping[str, str]) -> _Collected:
     """Read every file."""
-    from dataclasses import replace
-
-    from ...loaders import Judgement, read_judgements
-
     found = _Collected()
     for file, name in zip(files, _names([readable(file) for file in files]), strict=True):
         own: dict[str, None] = {}
-        for row in read_judgements(file, strict=strict, rating=rating, dataset=name, columns=columns):
-            if isinstance(row, Judgement):
+        for row in loaders.read_judgements(file, strict=strict, rating=rating, dataset=name, columns=columns):
+            if isinstance(row, loaders.Judgement):
                 if by_file:
                     row = replace(row, dataset=name)
                 own[row.dataset] = None
@@ -184,7 +178,6 @@ def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
 
 def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None, quiet: bool) -> list[Judged]:
     """Return the judgements that can be scored, with their scores; count the others."""
-    from ...reasoning import score_items
     from ...reasoning.evaluation.agreement import Judged, conversations
 
     def items() -> Iterator[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
@@ -193,7 +186,7 @@ def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None
     groups = conversations([(one.history, one.response) for one in collected.judgements]).tolist()
     judged = []
     with Meter("scoring", len(collected.judgements), unit="judgements", noun="judgements", quiet=quiet) as meter:
-        rows = score_items(items(), metrics, batch_size=batch_size)
+        rows = reasoning.score_items(items(), metrics, batch_size=batch_size)
         for judgement, conversation, row in zip(collected.judgements, groups, rows, strict=True):
             meter.add(1)
             if row.error is not None:

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ... import loaders, reasoning
 from ...graph.errors import DamagedInput, InputError
+from ...graph.item import Item, ItemError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to, write_file
+from ..terminal.screen import json_text
+from ..terminal.text import visible
 from . import options as opts
 from .options import argument, option
 from .settings import from_config
 
 if TYPE_CHECKING:
-    from ...graph.item import Item, ItemError
-    from ...reasoning import Explanation, Reasoner
     from ...reasoning.scorer import ItemScores
 
 _SUFFIXES = (".svg", ".json", ".txt", ".html")
@@ -86,7 +88,7 @@ class _Explained:
     """The row of an item, with its explanations by metric; empty if the row has an error."""
 
     row: ItemScores
-    explanations: dict[str, Explanation]
+    explanations: dict[str, reasoning.Explanation]
 
 
 def _form(output: Path | None, json: bool) -> str:
@@ -102,8 +104,6 @@ def _items(
     file: str | None, item: str | None, first: int, response: str | None, history: list[str] | None, columns: dict[str, str]
 ) -> Iterator[Item | ItemError]:
     """Return the items to explain."""
-    from ...loaders import Item, read_items
-
     if (file is None) == (response is None):
         raise InputError("give a file of items, or a response with --response (and --history), not both")
     if response is not None:
@@ -113,7 +113,7 @@ def _items(
     if history:
         raise InputError("--history goes with --response; in a file every item has its own")
     assert file is not None
-    rows = read_items(readable(file), columns=columns)
+    rows = loaders.read_items(readable(file), columns=columns)
     if item is None:
         found = list(islice(rows, first))
         if not found:
@@ -127,8 +127,6 @@ def _items(
 
 def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | ItemError:
     """Return the item with the ID ``name``, or else with this number; the file is read once, as far as needed."""
-    from ...loaders import Item
-
     number = int(name) if name.isdecimal() and len(name) < 10 else 0
     place, by_number = 0, None
     for place, row in enumerate(rows, 1):
@@ -144,20 +142,18 @@ def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | Ite
 
 def _check_end(row: Item | ItemError, file: str) -> None:
     """Check that the file does not end early at ``row``."""
-    from ...loaders import ItemError
-
     if isinstance(row, ItemError) and row.damage:
         raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file or an earlier item")
 
 
-def _explained(given: Item | ItemError, reasoner: Reasoner) -> _Explained:
-    from ...reasoning import Explanation
-
+def _explained(given: Item | ItemError, reasoner: reasoning.Reasoner) -> _Explained:
     (row,) = reasoner.stream([given], explain=True)
     item = row.item
     if item is None:
         return _Explained(row, {})
-    return _Explained(row, {name: Explanation(item.history, item.response, score) for name, score in row.scores.items()})
+    return _Explained(
+        row, {name: reasoning.Explanation(item.history, item.response, score) for name, score in row.scores.items()}
+    )
 
 
 def _written(explained: list[_Explained], form: str, cypher: bool, width: int, graph: str | None) -> str:
@@ -169,8 +165,6 @@ def _written(explained: list[_Explained], form: str, cypher: bool, width: int, g
 
         return explained_page([(one.row.item, one.explanations, one.row.fault) for one in explained], width)
     if form == ".json":
-        from ..terminal.screen import json_text
-
         return json_text({"items": [_plain(one) for one in explained]}) + "\n"
     from .scoring import in_words
 
@@ -189,7 +183,6 @@ def _plain(explained: _Explained) -> dict[str, Any]:
 def _claims(explained: _Explained, graph: str | None) -> str:
     """Return the claims of an item, with a command that queries each."""
     from ...graph.cypher_store import claim_query
-    from ..terminal.text import visible
 
     lines: list[str] = []
     for name, one in explained.explanations.items():

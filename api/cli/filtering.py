@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ... import loaders
 from ...graph.errors import InputError
+from ...graph.relations import check_known, relations_of
 from ...graph.schema import dump
 from ..opening import open_engine, readable
 from ..terminal.faults import Faults, sound
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
+from ..terminal.screen import json_text, note, print_json, show, table
+from ..terminal.text import duration
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
@@ -65,7 +69,6 @@ def filter_dialogues(
     readable(dialogues)
     if output is not None:
         check_output(output, dialogues)
-    from ...graph.relations import check_known, relations_of
     from ...reasoning.filtering import TripleFilter
     from ...reasoning.text.language import open_analyser
 
@@ -120,11 +123,12 @@ class Tally:
 
 def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
     """Yield the dialogues of a file in batches, counting records without one."""
-    from ...loaders import read_dialogues
     from ...reasoning.filtering import check_turns
 
     def dialogues() -> Iterator[Dialogue]:
-        for row in sound(read_dialogues(path, strict=strict), path, tally.faults, "nothing is written; get the whole file"):
+        for row in sound(
+            loaders.read_dialogues(path, strict=strict), path, tally.faults, "nothing is written; get the whole file"
+        ):
             try:
                 check_turns(row.turns)
             except InputError as error:
@@ -141,8 +145,6 @@ def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
 
 def _kept(batch: list[Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator[str]:
     """Yield a line of JSON for each dialogue that is kept."""
-    from ..terminal.screen import json_text
-
     for dialogue, matches in zip(batch, chosen.matches([dialogue.turns for dialogue in batch]), strict=True):
         tally.read += 1
         if matches:
@@ -165,16 +167,12 @@ def _total(file: str, watched: bool) -> int | None:
     """Return the number of dialogues; None if no terminal shows the progress or the file cannot be read twice."""
     if not watched or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
         return None
-    from ...loaders import read_dialogues
 
-    return sum(1 for _ in read_dialogues(file)) or None
+    return sum(1 for _ in loaders.read_dialogues(file)) or None
 
 
 def _report(tally: Tally, seconds: float, signature: str, output: Path | None, json: bool, quiet: bool) -> None:
     """Print the summary: JSON to stdout, or a table to stderr."""
-    from ..terminal.screen import note, print_json, show, table
-    from ..terminal.text import duration
-
     row = tally.row(seconds, signature)
     if json:
         print_json(row)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ... import loaders
 from ...graph.errors import InputError
+from ...graph.links import LinkManifest, is_current, linked_digest
+from ...graph.model import GraphCounts, Manifest
 from ...graph.schema import dump
 from ..opening import Address, Engine, open_engine, open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
+from ..terminal.screen import facts, note, print_json, show, table
+from ..terminal.text import count, duration, plural, size
 from . import options as opts
 from .options import argument, option
 
 if TYPE_CHECKING:
     from ...graph.index import IndexGraph
-    from ...graph.links import LinkManifest
-    from ...graph.model import GraphCounts, Manifest
     from ...graph.protocol import KnowledgeGraph
     from ...reasoning.event_links import Linked
 
@@ -26,9 +30,7 @@ if TYPE_CHECKING:
 def info(graph: opts.GraphArgument, json: opts.Json = False) -> None:
     """Show the contents of a graph: counts, relations, loaded files, digest, index."""
     from ...graph.index import index_homes
-    from ...graph.links import LinkManifest, is_current, linked_digest
     from ...graph.protocol import LinksEvents
-    from ..terminal.screen import note, print_json
 
     with open_store(opts.address_at(graph)) as store:
         counts, manifest, unfinished = store.counts(), store.manifest(), store.unfinished()
@@ -62,10 +64,6 @@ def _half_loaded(url: str, name: str) -> str:
 
 
 def _show(url: str, counts: GraphCounts, manifest: Manifest, links: LinkManifest, index: dict[str, Any] | None) -> None:
-    from ...graph.links import linked_digest
-    from ..terminal.screen import facts, show, table
-    from ..terminal.text import size
-
     where = "none; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
     sizes = [(name, getattr(counts, name)) for name in ("concepts", "events", "assertions")]
     show(
@@ -106,8 +104,6 @@ def _show(url: str, counts: GraphCounts, manifest: Manifest, links: LinkManifest
 
 def _links(manifest: Manifest, links: LinkManifest) -> str:
     """Return the links of a graph in words."""
-    from ...graph.links import is_current
-
     entry = links.entry
     if entry is None:
         return "none; tacit link joins events to concepts"
@@ -134,9 +130,6 @@ def index(
     json: opts.Json = False,
 ) -> None:
     """Build the index of a graph, unless it is up to date."""
-    from ..terminal.screen import facts, print_json, show
-    from ..terminal.text import size
-
     if vectors is not None:
         readable(vectors)
     with open_indexed(opts.address_at(graph), quiet=quiet) as built:
@@ -164,10 +157,7 @@ def check(
 
     Reads everything: the database file against its checksums, all assertions against the manifest, the index against its header.
     """
-    from dataclasses import asdict
-
     from ...graph.check import check_graph
-    from ..terminal.screen import note, print_json, show, table
 
     with Meter(graph, noun="assertions", unit="assertions", quiet=quiet) as meter:
         checked = check_graph(graph, progress=meter.add, **opts.server_given())
@@ -188,13 +178,12 @@ def check(
 def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:
     """Write the vectors of a Numberbatch file to the index, in the order of its nodes, and return their counts."""
     from ...graph.index.open import vectors_folder
-    from ...loaders import build_vectors, open_vectors
 
     folder = vectors_folder(index)
     uris = index.uris()
     with Meter(vectors, noun="vectors", quiet=quiet) as meter:
-        report = build_vectors(vectors, uris, folder, progress=meter.add).report
-    built = open_vectors(folder)
+        report = loaders.build_vectors(vectors, uris, folder, progress=meter.add).report
+    built = loaders.open_vectors(folder)
     return {
         "path": str(folder),
         "concepts": len(uris),
@@ -228,8 +217,6 @@ def export(
 ) -> None:
     """Write a graph, or the result of a query, to a file for other programs."""
     from ...loaders.rdf_terms import FORMATS
-    from ..terminal.screen import note, print_json
-    from ..terminal.text import plural
     from .cypher import prepare
 
     by_suffix = FORMATS.get(Path(out.name.removesuffix(".gz")).suffix.lstrip("."))
@@ -246,10 +233,8 @@ def export(
         if prepared is None:
             written = _write_graph(store, out, chosen)
         else:
-            from ...loaders import write_result_rdf
-
             result = store.run(*prepared, limit=limit, timeout=timeout)
-            written, truncated = write_result_rdf(result, out, chosen), result.truncated
+            written, truncated = loaders.write_result_rdf(result, out, chosen), result.truncated
     if json:
         print_json({"path": str(out), "format": chosen, "written": written, "truncated": truncated})
     else:
@@ -261,9 +246,7 @@ def export(
 def _write_graph(graph: KnowledgeGraph, out: Path, format: str) -> int:
     """Write the whole graph and return the number of assertions."""
     if format in _RDF_FORMATS:
-        from ...loaders import write_rdf
-
-        return write_rdf(graph.assertions(), out, format)
+        return loaders.write_rdf(graph.assertions(), out, format)
     from ...graph.export import export_csv_import, export_jsonl
 
     return export_jsonl(graph, out) if format == "jsonl" else export_csv_import(graph, out)
@@ -278,8 +261,6 @@ def link(graph: opts.GraphArgument, quiet: opts.Quiet = False, json: opts.Json =
     Adds (:Event)-[:Mentions {role, position}]->(:Concept) and (:Event)-[:SameEvent]->(:Event), and removes those that do not
     follow from the graph any more. Scores, distances and assertions stay as they are.
     """
-    from ..terminal.screen import facts, print_json, show
-
     linked, seconds = link_graph(opts.address_at(graph), quiet)
     row = {"graph": graph, **link_row(linked), "seconds": round(seconds, 3)}
     if json:
@@ -292,7 +273,6 @@ def link_graph(address: Address, quiet: bool) -> tuple[Linked, float]:
     """Link the graph at ``address`` with a progress bar; return the result and the time in seconds."""
     from ...graph.open import store_of
     from ...reasoning.event_links import link_events
-    from ..terminal.screen import note
 
     try:
         with open_engine(address, Engine.AUTO, quiet=quiet) as opened:
@@ -317,8 +297,6 @@ def link_row(linked: Linked) -> dict[str, Any]:
 
 def link_facts(linked: Linked, seconds: float) -> list[tuple[str, object]]:
     """Return the result of linking as names and values."""
-    from ..terminal.text import count, duration
-
     entry, counts = linked.manifest.entry, linked.counts
     assert entry is not None
     return [

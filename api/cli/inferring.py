@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ... import loaders
 from ...graph.errors import InputError
+from ...graph.questions import QUESTIONS, Question, question_of
+from ...graph.schema import dump
 from ..opening import open_engine, readable
+from ..terminal.faults import Faults, report_faults, sound
 from ..terminal.output import check_output, lines_to, write_file
 from ..terminal.progress import Meter
+from ..terminal.screen import json_text
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
-    from ...graph.questions import Question
-    from ...loaders import Targets
     from ...reasoning.inference import Answer, DialogueAnswers, Inference, TurnAnswers
 
 
@@ -52,17 +55,13 @@ def infer(
     Each answer comes with its edge. A record of CICERO asks its own question about its own target, unless --target or --question
     choose others. A turn without an edge has no answer.
     """
-    from ...graph.questions import QUESTIONS, question_of
-
     readable(file)
     if output is not None:
         check_output(output, file)
     if svg is not None:
         check_output(svg, file)
     chosen_questions = [question_of(name) for name in question] if question else None
-    from ...loaders import read_targets
     from ...reasoning.inference import load_inference
-    from ..terminal.faults import Faults, report_faults, sound
 
     faults = Faults()
     count = shown = 0
@@ -71,7 +70,7 @@ def infer(
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
         with lines_to(output, apart_from=file) as write:
-            for row in sound(read_targets(file, strict=strict), file, faults):
+            for row in sound(loaders.read_targets(file, strict=strict), file, faults):
                 count += 1
                 if item is not None and row.id != item:
                     continue
@@ -104,7 +103,7 @@ def _opened(
     return found
 
 
-def _place(row: Targets, target: int | None, file: str) -> int | None:
+def _place(row: loaders.Targets, target: int | None, file: str) -> int | None:
     """Return the index of the turn to ask about; None: every turn."""
     if target is None:
         return row.target
@@ -113,14 +112,11 @@ def _place(row: Targets, target: int | None, file: str) -> int | None:
     return target - 1
 
 
-def _json(row: Targets, found: list[TurnAnswers]) -> str:
-    from ...graph.schema import dump
-    from ..terminal.screen import json_text
-
+def _json(row: loaders.Targets, found: list[TurnAnswers]) -> str:
     return json_text({"id": row.id, "turns": [dump(one) for one in found]}) + "\n"
 
 
-def _text(row: Targets, found: list[TurnAnswers]) -> str:
+def _text(row: loaders.Targets, found: list[TurnAnswers]) -> str:
     lines = []
     for one in found:
         lines.append(f"{row.id}, turn {one.turn + 1}: {one.text}")

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ... import loaders
+from ...graph.errors import InputError
+from ...graph.links import is_current
+from ...graph.model import Assertion, LoadCounts
+from ...graph.relations import check_known
 from ..opening import Address, open_store, readable
 from ..terminal.progress import Meter, Watch
+from ..terminal.screen import facts, note, print_json, show, table
+from ..terminal.text import count, duration, size
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
-    from ...graph.model import Assertion, LoadCounts
     from ...loaders.reader import Reader
 
 _SHOWN_REJECTS = 10
@@ -31,8 +38,7 @@ Into = Annotated[
         "GRAPH",
         "A path (created if missing), or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].",
         "--into",
-        envvar=opts.GRAPH,
-        show_envvar=False,
+        **opts.GRAPH_ENV,
     ),
 ]
 
@@ -58,15 +64,11 @@ def conceptnet(
     json: opts.Json = False,
 ) -> None:
     """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
-    from ...graph.relations import check_known
-
     check_known(relation or ())
     languages = None if language and "all" in language else tuple(language or ("en",))
 
     def reader(path: str) -> Reader[Assertion]:
-        from ...loaders import read_conceptnet
-
-        return read_conceptnet(
+        return loaders.read_conceptnet(
             path,
             languages=languages,
             relations=relation or None,
@@ -91,9 +93,7 @@ def atomic2020(
     """Load ATOMIC-2020 rows (head, relation, tail, separated by tabs)."""
 
     def reader(path: str) -> Reader[Assertion]:
-        from ...loaders import read_atomic
-
-        return read_atomic(path, keep_none=keep_none, strict=strict)
+        return loaders.read_atomic(path, keep_none=keep_none, strict=strict)
 
     load_files(files, reader, opts.new_address(into), link, quiet, json)
 
@@ -118,9 +118,7 @@ def rdf(
     """Load RDF: Turtle, N-Triples or RDF/XML."""
 
     def reader(path: str) -> Reader[Assertion]:
-        from ...loaders import read_rdf
-
-        return read_rdf(path, format=format, mapping=mapping, language=language, literals=literals, strict=strict)
+        return loaders.read_rdf(path, format=format, mapping=mapping, language=language, literals=literals, strict=strict)
 
     if mapping is not None:
         readable(mapping)
@@ -144,12 +142,10 @@ def triples(
     json: opts.Json = False,
 ) -> None:
     """Load any table or JSON of triples by a mapping: CSV, TSV, JSON lines, JSON, Parquet."""
-    from ...loaders import open_mapping, read_triples
-
-    chosen = open_mapping(mapping)
+    chosen = loaders.open_mapping(mapping)
 
     def reader(path: str) -> Reader[Assertion]:
-        return read_triples(path, chosen, strict=strict)
+        return loaders.read_triples(path, chosen, strict=strict)
 
     load_files(files, reader, opts.new_address(into), link, quiet, json)
 
@@ -162,10 +158,7 @@ def load_files(
     All files are checked, up to the first row that is kept, before the graph is opened, so that a wrong or damaged file changes
     nothing. With ``link``, the graph's events are linked to its concepts afterwards.
     """
-    from ...graph.errors import InputError
-    from ...graph.links import is_current
     from ...graph.protocol import LinksEvents
-    from ..terminal.screen import facts, note, show
     from .graphs import link_facts, link_graph, link_row
 
     tell_settings(quiet)
@@ -202,8 +195,6 @@ def load_files(
     if linked is not None:
         summary["links"] = link_row(linked[0])
     if json:
-        from ..terminal.screen import print_json
-
         print_json({**summary, "files": results})
     else:
         _show(results, summary)
@@ -227,8 +218,6 @@ def _begin(path: str, open_reader: Callable[[str], Reader[Assertion]], quiet: bo
 
 def _note_interrupt(url: str) -> None:
     """Print after an interrupt what the graph contains and what to do."""
-    from ..terminal.screen import note
-
     if "://" in url:
         sentence = f"stopped; {url} has the rows that were sent so far; run the same command again to add the rest"
     else:
@@ -267,9 +256,6 @@ def _result(path: str, reader: Reader[Assertion], counts: LoadCounts, seconds: f
 
 def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
     """Print the report of a load as tables."""
-    from ..terminal.screen import facts, note, show, table
-    from ..terminal.text import count, duration
-
     rows = [
         (r["file"], r["read"], r["kept"], sum(r["dropped"].values()), sum(r["rejected"].values()), r["new"], r["duplicate"],
          duration(r["seconds"]))
@@ -316,10 +302,7 @@ def fetch(
 
     An interrupted download is resumed.
     """
-    from ...loaders import fetch as download
-    from ...loaders import find_source
     from ...loaders.download import verified
-    from ..terminal.screen import note, print_json
 
     if directory is None and name == "judge":
         from ...reasoning.metrics.judgement import models_folder
@@ -331,9 +314,9 @@ def fetch(
         def progress(done: int, total: int | None) -> None:
             meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
 
-        files = download(name, directory, progress=progress, base_url=mirror)
+        files = loaders.fetch(name, directory, progress=progress, base_url=mirror)
     known, sha256 = verified(name, directory)
-    file = find_source(name).file
+    file = loaders.find_source(name).file
     if not known:
         note(f"not verified: no checksum of {file} is published; the sha256 of this copy is {sha256}")
     elif not quiet:
@@ -347,13 +330,7 @@ def fetch(
 
 def sources(json: opts.Json = False) -> None:
     """List the official files with address, size and licence."""
-    from dataclasses import asdict
-
-    from ...loaders import all_sources
-    from ..terminal.screen import facts, print_json, show
-    from ..terminal.text import size
-
-    known = all_sources().values()
+    known = loaders.all_sources().values()
     if json:
         print_json(asdict(source) for source in known)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..opening import open_engine
+from ..terminal.screen import facts, json_text, note, print_json, show, table
 from . import options as opts
 from .options import argument
 
@@ -24,7 +25,6 @@ def metrics(
     """
     from ...reasoning.describing import describe_metrics, describe_options
     from ...reasoning.registry import METRIC_REGISTRY, SCORER_REGISTRY, metric_kind
-    from ..terminal.screen import note, print_json
 
     if name is not None:
         metric_kind(name)
@@ -54,8 +54,6 @@ def metrics(
 
 def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
     """Print the table of all metrics with the recommended one marked, and what is missing for those that are not ready."""
-    from ..terminal.screen import note, show, table
-
     for row in rows:
         if row.recommended:
             show(f"* Recommended: {row.name}, since {row.reason}.\n")
@@ -80,8 +78,6 @@ def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
 
 def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) -> None:
     """Print the details of one metric."""
-    from ..terminal.screen import facts, show, table
-
     ready = "yes" if row.ready else f"no, {row.missing} is missing; {row.get}"
     details: list[tuple[str, Any]] = [
         ("measures", row.summary),
@@ -144,6 +140,4 @@ def _spelt(one: Interval) -> str:
 
 def _default(value: Any) -> str:
     """Return a default value in the syntax of the command line."""
-    from ..terminal.screen import json_text
-
     return "" if value is None else value if isinstance(value, str) else json_text(value)

@@ -8,22 +8,21 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from ... import reasoning
 from ...graph.errors import InputError, TacitError, did_you_mean
 from ..config import unknown_option
 from ..opening import Address, Options
 from ..opening import Engine as Engine
 from ..opening import open_metrics as open_metrics
 from ..opening import open_reasoner as open_reasoner
+from ..terminal.screen import note
 from .settings import GRAPH as GRAPH
 from .settings import check_default_graph, config_options, default_graph, tell_settings, took_option
-
-if TYPE_CHECKING:
-    from ...reasoning import DefaultMetrics
 
 
 class Group(TyperGroup):
@@ -68,14 +67,14 @@ class GraphFirst(TyperCommand):
         return found
 
 
-def argument(metavar: str, help: str, *, default: str = "", **more: Any) -> Any:
-    """Declare an argument of a command; ``default`` says in words what is used without it."""
-    return typer.Argument(metavar=metavar, help=help, show_default=default or True, **more)
+def argument(metavar: str, help: str, *, default: str | bool = True, **more: Any) -> Any:
+    """Declare an argument of a command; ``default`` says in words what is used without it, False: say nothing."""
+    return typer.Argument(metavar=metavar, help=help, show_default=default, **more)
 
 
-def option(metavar: str, help: str, *names: str, default: str = "", **more: Any) -> Any:
+def option(metavar: str, help: str, *names: str, default: str | bool = True, **more: Any) -> Any:
     """Declare an option that takes a value; without ``names`` it has the name of its parameter."""
-    return typer.Option(*names, metavar=metavar, help=help, show_default=default or True, **more)
+    return typer.Option(*names, metavar=metavar, help=help, show_default=default, **more)
 
 
 class Dtype(Enum):
@@ -85,7 +84,7 @@ class Dtype(Enum):
     BFLOAT16 = "bfloat16"
 
 
-GRAPH_ENV: Any = {"envvar": GRAPH, "show_envvar": False}
+GRAPH_ENV: Any = {"envvar": GRAPH, "show_envvar": False, "default": False}
 # GRAPH of a command without other arguments; those with others have the class GraphFirst too.
 GraphArgument = Annotated[
     str, argument("GRAPH", "A path, or a URL: neo4j://, neo4j+s:// or bolt:// [env TACIT_GRAPH, tacit.toml].", **GRAPH_ENV)
@@ -150,7 +149,7 @@ def complete_options(incomplete: str) -> list[str]:
 def _metrics_option(otherwise: str) -> Any:
     """The option that names metrics, the same on every command: ``--metrics a,b``, or ``-m a -m b``."""
     words = f"Metrics, separated by commas or repeated; tacit metrics lists them{otherwise}."
-    return option("NAME,...", words, "--metrics", "-m", autocompletion=complete_metrics)
+    return option("NAME,...", words, "--metrics", "-m", default=False, autocompletion=complete_metrics)
 
 
 Metrics = Annotated[list[str] | None, _metrics_option(". Default: the best that is ready, with a graph grounding too")]
@@ -184,20 +183,17 @@ def metric_names(named: Sequence[str]) -> list[str]:
     return names
 
 
-def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list[str], DefaultMetrics | None]:
+def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list[str], reasoning.DefaultMetrics | None]:
     """Return the metrics in ``named``; if it is empty the default metrics, and what to tell about them."""
     if named:
         return metric_names(named), None
-    from ...reasoning import default_metrics
 
-    found = default_metrics(graph)
+    found = reasoning.default_metrics(graph)
     return list(found.names), found
 
 
-def tell_default(found: DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
+def tell_default(found: reasoning.DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
     """Print to stderr what ``tacit.toml`` set, which metrics score by default and why, and with ``not_run`` which do not."""
-    from ..terminal.screen import note
-
     tell_settings(quiet)
     if found is None or quiet:
         return

@@ -9,9 +9,12 @@ from typing import Annotated
 
 import typer
 
+from ... import loaders
 from ...graph.errors import InputError
 from ..opening import readable
+from ..terminal.faults import Faults, report_faults, sound
 from ..terminal.output import check_output, lines_to
+from ..terminal.screen import facts, json_text, print_json, show
 from . import options as opts
 from .options import argument, option
 
@@ -34,16 +37,13 @@ def prompts(
     readable(file)
     if output is not None:
         check_output(output, file)
-    from ...loaders import read_contexts
     from ...reasoning.response.prompts import NAMES, Left, PromptFilter
-    from ..terminal.faults import Faults, report_faults, sound
-    from ..terminal.screen import facts, json_text, print_json, show
 
     chosen = PromptFilter(NAMES if names is None else _names(names))
     faults = Faults()
     counts: Counter[Left | None] = Counter()
     with lines_to(output, apart_from=file) as write:
-        for row in sound(read_contexts(file, strict=strict), file, faults):
+        for row in sound(loaders.read_contexts(file, strict=strict), file, faults):
             prompt = chosen.judge(row.text)
             counts[prompt.left] += 1
             if prompt.left is None:

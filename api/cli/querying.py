@@ -8,10 +8,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ...graph.errors import InputError
+from ... import reasoning
+from ...graph.errors import InputError, UnknownName
 from ...graph.model import FoundPath
+from ...graph.names import event_uri, text_of
+from ...graph.relations import check_known, relations_of
 from ...graph.schema import dump
 from ..opening import open_engine, open_store, resolve
+from ..terminal.output import check_output, write_file
+from ..terminal.screen import note, print_json, show, table
 from . import options as opts
 from .options import argument, option
 
@@ -30,12 +35,9 @@ def neighbours(
     json: opts.Json = False,
 ) -> None:
     """Show the neighbours of a concept, strongest first."""
-
     with open_engine(opts.address_at(graph), engine) as source:
         [uri] = resolve(source, [text], language)
         if relation:
-            from ...graph.relations import check_known, relations_of
-
             check_known(relation, relations_of(source))
         found = [dump(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
     _answer(found, ("text", ">weight", ">hop", "uri"), json, f"no concept is exactly {hop} hops from {text!r}")
@@ -52,7 +54,6 @@ def hops(
 ) -> None:
     """Count the hops from one concept to others; -1 if there is no path, or no such concept."""
     from ...graph.open import index_of
-    from ..terminal.screen import note
 
     with open_engine(opts.address_at(graph), engine) as store:
         first, *others = store.resolve([source, *targets], language)
@@ -95,7 +96,6 @@ def paths(
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
     from ...graph.protocol import LinksEvents
-    from ..terminal.output import check_output, write_file
 
     if svg is not None:
         check_output(svg)
@@ -113,11 +113,9 @@ def paths(
             ways = store.paths(start, end, max_hops, limit)
         found = [dump(path, FoundPath) for path in ways]
     if svg is not None:
-        from ...reasoning import draw_paths
-
         if not ways:
             raise InputError(f"no path of at most {max_hops} hops joins {source!r} and {target!r}, so there is no picture")
-        write_file(svg, draw_paths(ways).encode())
+        write_file(svg, reasoning.draw_paths(ways).encode())
     title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
     _answer(found, (">hops", ">strength", "text"), json, title)
 
@@ -186,10 +184,7 @@ def tails(
     A concept URI, and a text that is no event with such assertions, mean a concept: after tacit link, the answers are those of
     the events that mention it, best first.
     """
-    from ...graph.errors import UnknownName
-    from ...graph.names import event_uri
     from ...graph.protocol import LinksEvents
-    from ...graph.relations import check_known, relations_of
 
     if not head.startswith(("/e/", "/c/")):
         event_uri(head)
@@ -217,9 +212,6 @@ def heads(
     json: opts.Json = False,
 ) -> None:
     """Find events by their words, exact matches and short ones first."""
-    from ...graph.errors import InputError
-    from ...graph.names import event_uri, text_of
-
     event_uri(text)
     with open_store(opts.address_at(graph)) as store:
         found = store.heads(text, limit)
@@ -230,8 +222,6 @@ def heads(
 
 def _answer(rows: Sequence[dict[str, Any]], columns: Sequence[str], json: bool, nothing: str = "nothing found") -> None:
     """Print ``rows`` as JSON, or ``columns`` of them as a table; without rows print ``nothing`` to stderr."""
-    from ..terminal.screen import note, print_json, show, table
-
     if json:
         print_json(rows)
     elif rows:

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ... import loaders, reasoning
 from ...graph.errors import InputError
+from ...graph.item import Item
+from ...graph.model import Assertion
+from ...graph.schema import dump
 from ..opening import readable
+from ..terminal.faults import Faults, report_faults, sound
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
+from ..terminal.screen import facts, json_text, note, print_json, show
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
 from .training.run import Device
 
 if TYPE_CHECKING:
-    from ...graph.item import Item
-    from ...graph.model import Assertion
-    from ...loaders import History
-    from ...reasoning import Reasoner
     from ...reasoning.response import Reranked, Responder
 
 _TOGETHER = 64  # histories
@@ -62,10 +64,7 @@ def respond(
     options = opts.metric_options(option, names or (), None)
     if names is not None:
         _check_graph(names, graph)
-    from ...loaders import read_histories
     from ...reasoning.response import open_responder
-    from ..terminal.faults import Faults, report_faults, sound
-    from ..terminal.screen import note
 
     responder = open_responder(model, p=p, most=tokens, seed=seed, batch_size=batch_size, device=device)
     number = samples if samples is not None else 1 if names is None else 8
@@ -78,7 +77,7 @@ def respond(
     tell_settings(quiet)
     with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
         for row, texts, ranked in _responses(
-            sound(read_histories(file, strict=strict), file, faults), responder, number, reasoner
+            sound(loaders.read_histories(file, strict=strict), file, faults), responder, number, reasoner
         ):
             count += 1
             meter.add(number)
@@ -98,8 +97,8 @@ def _check_graph(names: list[str], graph: str | None) -> None:
 
 
 def _responses(
-    rows: Iterator[History], responder: Responder, samples: int, reasoner: Reasoner | None
-) -> Iterator[tuple[History, tuple[str, ...], Reranked | None]]:
+    rows: Iterator[loaders.History], responder: Responder, samples: int, reasoner: reasoning.Reasoner | None
+) -> Iterator[tuple[loaders.History, tuple[str, ...], Reranked | None]]:
     from ...reasoning.response import rerank as chosen
 
     while several := list(islice(rows, _TOGETHER)):
@@ -112,10 +111,13 @@ def _responses(
             yield from ((row, texts, one) for (row, texts), one in zip(answered, ranked, strict=True))
 
 
-def _json(row: History, texts: tuple[str, ...], ranked: Reranked | None, responder: Responder, reasoner: Reasoner | None) -> str:
-    from ...graph.schema import dump
-    from ..terminal.screen import json_text
-
+def _json(
+    row: loaders.History,
+    texts: tuple[str, ...],
+    ranked: Reranked | None,
+    responder: Responder,
+    reasoner: reasoning.Reasoner | None,
+) -> str:
     best = texts[0] if ranked is None else ranked.best.text
     found: dict[str, Any] = {"id": row.id, "history": row.turns, "response": best}
     if row.references:
@@ -128,7 +130,7 @@ def _json(row: History, texts: tuple[str, ...], ranked: Reranked | None, respond
     return json_text(found) + "\n"
 
 
-def _text(row: History, texts: tuple[str, ...], ranked: Reranked | None) -> str:
+def _text(row: loaders.History, texts: tuple[str, ...], ranked: Reranked | None) -> str:
     lines = [f"{row.id}: {row.turns[-1]}"]
     if ranked is None:
         return "\n".join([*lines, *(f"  {text}" for text in texts)]) + "\n"
@@ -161,15 +163,12 @@ def perplexity(
     readable(file)
     if output is not None:
         check_output(output, file)
-    from ...loaders import read_items
     from ...reasoning.models.causal_lm import open_causal
     from ...reasoning.response.responder import Turn, measure
-    from ..terminal.faults import Faults, report_faults, sound
-    from ..terminal.screen import facts, json_text, print_json, show
 
     opened = open_causal(model, device=device)
     faults = Faults()
-    items: list[Item] = list(sound(read_items(file, strict=strict), file, faults))
+    items: list[Item] = list(sound(loaders.read_items(file, strict=strict), file, faults))
     report_faults(file, faults, len(items), "a response")
     with Meter("reading", len(items), unit="responses", noun="responses", quiet=quiet) as meter:
         found = measure(opened, [Turn(item.history, item.response) for item in items], lambda done: meter.reach(done, len(items)))

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ... import loaders
 from ...graph.errors import DamagedInput, InputError
 from ..opening import readable
 from ..scoring import LINES
+from ..terminal.faults import note_faults
 from ..terminal.output import check_output, lines_to
-from ..terminal.text import visible
+from ..terminal.progress import Meter
+from ..terminal.screen import console, note, show, table
+from ..terminal.text import count, duration, plural, visible
 from . import options as opts
 from .options import argument, option
 
@@ -92,12 +96,10 @@ def score(
     a reference corpus with this score or less, null without a reference.
     An interrupted run from file to file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
-    from ...loaders import read_items
     from ..report.collecting import Reporting
     from ..scoring.plan import Plan
     from ..scoring.rows import Form
     from ..scoring.running import Cluster, score_file
-    from ..terminal.screen import note
 
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
@@ -118,7 +120,7 @@ def score(
     _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
     if Path(file).is_file():
         # an unreadable file is an error before any output
-        next(iter(read_items(file, strict=strict, columns=columns)), None)
+        next(iter(loaders.read_items(file, strict=strict, columns=columns)), None)
     opts.tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
         done = score_file(
@@ -173,14 +175,10 @@ def score(
 
 def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observe], quiet: bool) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
-    from ...loaders import read_items
     from ..scoring.delimited import delimited_line, heading
     from ..scoring.rows import json_line
     from ..scoring.running import Done, total_items
     from ..scoring.statistics import Tally
-    from ..terminal.progress import Meter
-    from ..terminal.screen import note
-    from ..terminal.text import plural
 
     def one_line(row: ItemScores) -> str:
         if plan.form.delimited:
@@ -190,7 +188,7 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
     tally = Tally()
     damage = None
     watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
-    items = read_items(plan.file, strict=plan.strict, columns=plan.columns)
+    items = loaders.read_items(plan.file, strict=plan.strict, columns=plan.columns)
     try:
         with (
             plan.open(quiet=quiet) as reasoner,
@@ -258,9 +256,6 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
     from ...reasoning.base import Signature
     from ...reasoning.metrics.baselines.references import NO_REFERENCE
     from ...reasoning.reference import other_graph, references_of
-    from ..terminal.faults import note_faults
-    from ..terminal.screen import note, show, table
-    from ..terminal.text import count, duration, plural
 
     tally = done.tally
     note_faults("not scored", tally.faults, tally.errors)
@@ -345,8 +340,6 @@ def _set(line: str, style: str) -> str:
     from textwrap import wrap
 
     from rich.text import Text
-
-    from ..terminal.screen import console
 
     screen = console(sys.stdout)
     indent = " " * (len(line) - len(line.lstrip()) + _DEEPER)

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ... import reasoning
 from ...graph.errors import InputError, MissingExtra
 from ..opening import Options, open_engine
+from ..terminal.screen import note, print_json, show, table
+from ..terminal.text import plural
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from ...graph.protocol import KnowledgeGraph
-    from ...reasoning import DefaultMetrics
     from ..server.keys import Keys
     from ..server.service import Settings
 
@@ -91,7 +93,6 @@ def serve(
         from ..server.app import create_app
         from ..server.listening import bind
         from ..server.listening import serve as listen
-    from ..terminal.screen import note
 
     plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
     with bind(host, port) as bound, open_engine(opts.address_at(graph), engine, quiet=quiet) as opened:
@@ -164,10 +165,8 @@ class Plan:
         judges: Sequence[str] | None = None,
     ) -> FastAPI:
         """Return the service over an open graph, made by ``create_app`` of the server, ready for its first request."""
-        from ...reasoning import Reasoner
-
         app = create_app(
-            Reasoner(opened, self.names, options=self.options),
+            reasoning.Reasoner(opened, self.names, options=self.options),
             opened,
             settings=self.settings,
             keys=self.keys,
@@ -179,7 +178,7 @@ class Plan:
         warm(opened)
         return app
 
-    def note(self, default: DefaultMetrics | None, quiet: bool) -> bool:
+    def note(self, default: reasoning.DefaultMetrics | None, quiet: bool) -> bool:
         """Tell the settings and, to a person at a terminal, which metrics were chosen by default; return whether there is one."""
         tell_settings(quiet)
         watched = sys.stderr.isatty() and not quiet
@@ -244,8 +243,6 @@ def mcp(
         from ..server.listening import serve as listen
     import asyncio
 
-    from ..terminal.screen import note
-
     plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
     with ExitStack() as stack:
         bound = None if http is None else stack.enter_context(bind(host, port))
@@ -294,7 +291,6 @@ def add(
 ) -> None:
     """Make an API key and print it once; the file stores only its hash."""
     from ..server.keys import editing_keys, new_key
-    from ..terminal.screen import note
 
     key, entry = new_key(name)
     with editing_keys(file, create=True) as entries:
@@ -307,7 +303,6 @@ def add(
 def list_keys(file: File, json: opts.Json = False) -> None:
     """List the IDs and names of the keys in a file."""
     from ..server.keys import read_keys
-    from ..terminal.screen import print_json, show, table
 
     entries = read_keys(file)
     if json:
@@ -320,8 +315,6 @@ def list_keys(file: File, json: opts.Json = False) -> None:
 def remove(file: File, name: Annotated[str, argument("NAME", "The name or the ID of the key.")]) -> None:
     """Remove a key by its name or ID; a running service refuses it within two seconds."""
     from ..server.keys import editing_keys
-    from ..terminal.screen import note
-    from ..terminal.text import plural
 
     with editing_keys(file) as entries:
         gone = [entry for entry in entries if name in (entry.id, entry.name)]

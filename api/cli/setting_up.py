@@ -10,15 +10,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ... import loaders
 from ...graph.errors import FetchError, InputError
+from ...graph.model import Assertion
 from ..opening import Address, open_indexed, open_store
 from ..terminal.progress import Meter, waiting
+from ..terminal.screen import facts, note, show
+from ..terminal.text import size
 from . import loading
 from . import options as opts
 from .options import option
 
 if TYPE_CHECKING:
-    from ...graph.model import Assertion
     from ...loaders.reader import Reader
 
 _NAMES = ("conceptnet", "atomic2020")
@@ -38,8 +41,6 @@ def setup(
     Downloads 510 MB and takes some minutes. What an earlier run has finished is not done again. At the end it says how to make
     the graph the default one; nothing outside the folder is changed.
     """
-    from ..terminal.screen import facts, note, show
-
     if files is not None and not files.is_dir():
         raise InputError(f"there is no folder {files}; give the folder that holds the official files")
     home = directory or _data_folder()
@@ -68,9 +69,7 @@ def _data_folder() -> Path:
 
 def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, quiet: bool) -> tuple[Path, ...]:
     """Return the tables of an official file, downloaded unless it is there."""
-    from ...loaders import fetch, find_source
     from ...loaders.download import take
-    from ..terminal.text import size
 
     if files is not None:
         return take(name, files, downloads)
@@ -80,9 +79,9 @@ def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, q
             def progress(done: int, total: int | None) -> None:
                 meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
 
-            return fetch(name, downloads, progress=progress, base_url=mirror)
+            return loaders.fetch(name, downloads, progress=progress, base_url=mirror)
     except FetchError as error:
-        wanted = find_source(name)
+        wanted = loaders.find_source(name)
         amount = "" if wanted.size is None else f" ({size(wanted.size)})"
         raise FetchError(
             f"{error}. Without a network: get {wanted.url}{amount} elsewhere, put it at {downloads / wanted.file}, and run the "
@@ -93,11 +92,12 @@ def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, q
 def _load(graph: Path, paths: dict[str, tuple[Path, ...]], quiet: bool) -> None:
     """Load the tables that the graph does not have yet, and print the reports."""
     from ...graph.embedded.integrity import DATABASE
-    from ...loaders import read_atomic, read_conceptnet
     from ...loaders.download import sha256_of
-    from ..terminal.screen import note
 
-    readers: dict[str, Callable[[str], Reader[Assertion]]] = {"conceptnet": read_conceptnet, "atomic2020": read_atomic}
+    readers: dict[str, Callable[[str], Reader[Assertion]]] = {
+        "conceptnet": loaders.read_conceptnet,
+        "atomic2020": loaders.read_atomic,
+    }
     for name, tables in paths.items():
         loaded: set[str] = set()
         if (graph / DATABASE).exists():

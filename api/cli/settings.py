@@ -18,6 +18,7 @@ from typing import Any
 from ..config import GRAPH as GRAPH
 from ..config import Config, check_metrics, check_options, find_config, shown, without_credentials
 from ..opening import Options
+from ..terminal.screen import json_text, note
 
 
 @dataclass
@@ -49,8 +50,6 @@ def _defaults(command: Any) -> dict[str, Any]:
 
 def current_config() -> Config | None:
     """Return the settings for this command; None without a file."""
-    from ..terminal.screen import note
-
     run = _this_run()
     if not run.looked:
         run.config = find_config(note)
@@ -91,15 +90,11 @@ def config_options(names: Sequence[str]) -> Options:
 
 def took_option(metric: str, name: str, value: Any) -> None:
     """Keep that the command uses an option of the file."""
-    from ..terminal.screen import json_text
-
     _this_run().taken[f"{metric}.{name}"] = value if isinstance(value, str) else json_text(value)
 
 
 def tell_settings(quiet: bool) -> None:
     """Print to stderr, once in a command, what it took from the file."""
-    from ..terminal.screen import note
-
     run = _this_run()
     if quiet or run.shown_once or not run.taken or run.config is None:
         return

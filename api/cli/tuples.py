@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from ... import loaders
 from ...graph.errors import InputError, MissingExtra
+from ...graph.item import Item
 from ...graph.schema import dump
 from ...reasoning.options import check_option
 from ...reasoning.registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, metric_kind, open_extractor
@@ -24,12 +26,13 @@ from ..opening import open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
+from ..terminal.screen import json_text, note, print_json, show, table
+from ..terminal.text import count, duration, rate
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
-    from ...loaders import TupleRow
     from ...reasoning.metrics.accent.events import EventTuple, Extractor
     from ...reasoning.metrics.accent.extractors.extraction_eval import Encode, Estimate, Presence
     from ...reasoning.metrics.accent.scorers.base import TupleScore, TupleScorer
@@ -137,8 +140,6 @@ def merge_cache(
 ) -> None:
     """Merge cached COMET tails into the graph: those that scoring generated and stored in the journal beside GRAPH."""
     from ...reasoning.metrics.accent.tails.journal import merge_cache as merge
-    from ..terminal.screen import note, print_json
-    from ..terminal.text import count
 
     with open_store(opts.address_at(graph)) as store:
         counts = merge(store)
@@ -206,8 +207,6 @@ def _fault(data: dict[str, Any], relations: frozenset[str]) -> str:
 
 
 def _line(row: _Row, score: TupleScore | None) -> str:
-    from ..terminal.screen import json_text
-
     if score is None:
         return json_text({**row.data, "line": row.number, "error": row.error}) + "\n"
     added: dict[str, Any] = {"score": score.value, "closest": [dump(close) for close in score.closest]}
@@ -220,9 +219,6 @@ def _line(row: _Row, score: TupleScore | None) -> str:
 
 def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
     """Print the summary to stderr."""
-    from ..terminal.screen import note, show, table
-    from ..terminal.text import duration, rate
-
     stream.faults.note("not scored")
     if quiet:
         return
@@ -254,12 +250,7 @@ def evaluate_tuples(
     extractor: Annotated[str, option("NAME", f"The extractor of event tuples: {', '.join(EXTRACTOR_REGISTRY.own)}.")] = "rules",
     graph: Annotated[
         str | None,
-        option(
-            "GRAPH",
-            "For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].",
-            envvar=opts.GRAPH,
-            show_envvar=False,
-        ),
+        option("GRAPH", "For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].", **opts.GRAPH_ENV),
     ] = None,
     option: Annotated[
         list[str] | None, option("NAME=VALUE", "An option of the extractor: JSON, else text; repeatable.", "--option", "-O")
@@ -284,13 +275,12 @@ def evaluate_tuples(
 
     A dialogue has a relation if it has a tuple with it; precision, recall and F1 are over dialogues, by relation.
     """
-    from ...loaders import read_event_tuples
     from ...reasoning.metrics.baselines.bertscore import make as make_bertscore
 
     if output is not None:
         for file in files:
             check_output(output, file)
-    rows = [row for file in files for row in read_event_tuples(readable(file))]
+    rows = [row for file in files for row in loaders.read_event_tuples(readable(file))]
     options = _options(option, extractor, pipeline)
     encode = _encode(encoder)
     contextual = None if bertscore is None else make_bertscore(encoder=bertscore)
@@ -309,16 +299,12 @@ def evaluate_tuples(
         _write(output, rows, found)
     sizes = {"dialogues": len(rows), "extracted": sum(map(len, found)), "human": sum(len(row.tuples) for row in rows)}
     if json:
-        from ..terminal.screen import print_json
-
         bootstrap = {"level": 0.95, "resamples": resamples, "seed": seed}
         relations = [asdict(row) for row in compared]
         print_json({"extractor": signature, "kind": kind.value, **sizes, "bootstrap": bootstrap, "relations": relations})
     else:
         _show(compared, sizes, resamples, seed)
         if not quiet:
-            from ..terminal.screen import note
-
             note(f"extractor {signature}")
 
 
@@ -342,7 +328,6 @@ def _encode(encoder: str | None) -> Encode | None:
     except MissingExtra as error:
         if encoder is not None:
             raise
-        from ..terminal.screen import note
 
         note(f"similarity is not computed: {error}")
         return None
@@ -360,10 +345,8 @@ def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[E
         yield open_extractor(name, store, **options)
 
 
-def _extracted(rows: Sequence[TupleRow], extractor: Extractor, quiet: bool) -> list[list[EventTuple]]:
+def _extracted(rows: Sequence[loaders.TupleRow], extractor: Extractor, quiet: bool) -> list[list[EventTuple]]:
     """Return the extracted tuples of every row."""
-    from ...graph.item import Item
-
     found: list[list[EventTuple]] = []
     waiting = iter(rows)
     with Meter("extracting", len(rows), unit="responses", noun="responses", quiet=quiet) as meter:
@@ -373,10 +356,8 @@ def _extracted(rows: Sequence[TupleRow], extractor: Extractor, quiet: bool) -> l
     return found
 
 
-def _write(output: Path, rows: Sequence[TupleRow], found: Sequence[Sequence[EventTuple]]) -> None:
+def _write(output: Path, rows: Sequence[loaders.TupleRow], found: Sequence[Sequence[EventTuple]]) -> None:
     """Write the extracted tuples."""
-    from ..terminal.screen import json_text
-
     with lines_to(output) as write:
         for row, tuples in zip(rows, found, strict=True):
             write(json_text({"id": row.id, "tuples": [dump(one) for one in tuples]}) + "\n")
@@ -384,9 +365,6 @@ def _write(output: Path, rows: Sequence[TupleRow], found: Sequence[Sequence[Even
 
 def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed: int) -> None:
     """Print the comparison as a table with a legend."""
-    from ..terminal.screen import show, table
-    from ..terminal.text import count
-
     headings = (
         "relation",
         ">human",

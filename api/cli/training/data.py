@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .... import loaders
 from ....graph.errors import InputError
+from ....graph.item import Item
+from ....graph.questions import Instance
 from ...opening import readable
+from ...terminal.screen import note
 
 if TYPE_CHECKING:
-    from ....graph.questions import Instance
     from ....reasoning.training.commonsense import Rated
     from ....reasoning.training.judgement import Contrast
 
@@ -59,8 +62,6 @@ def check_distinct(files: Sequence[str]) -> None:
 
 
 def _report_faults(file: str, faults: Sequence[str]) -> None:
-    from ...terminal.screen import note
-
     for fault in faults[:_SHOWN_FAULTS]:
         note(f"left out: {file}, {fault}")
     if len(faults) > _SHOWN_FAULTS:
@@ -119,7 +120,6 @@ def turns_of(file: str) -> Iterator[str]:
     Raises:
         InputError: it has neither judgements nor dialogues.
     """
-    from ....loaders import Judgement, read_judgements
     from ....loaders.dialogues import Dialogue, read_dialogues
 
     if file == "-":
@@ -128,7 +128,9 @@ def turns_of(file: str) -> Iterator[str]:
         rows = [row for row in read_dialogues(readable(file)) if isinstance(row, Dialogue)]
     except InputError:  # a table without turns may be one of judgements
         rows = []
-    histories = [row.turns for row in rows] or [row.history for row in read_judgements(file) if isinstance(row, Judgement)]
+    histories = [row.turns for row in rows] or [
+        row.history for row in loaders.read_judgements(file) if isinstance(row, loaders.Judgement)
+    ]
     if not histories:
         raise InputError(f"{file} holds neither judgements nor dialogues that could be left out")
     for turns in histories:
@@ -137,25 +139,22 @@ def turns_of(file: str) -> Iterator[str]:
 
 def read_unjudged(files: Sequence[str], exclude: Sequence[str], strict: bool) -> tuple[list[Turns], Files]:
     """Return the dialogues of files of items, without judged ones; of items with growing histories, the longest one counts."""
-    from ....loaders import Judgement, read_judgements
     from ....reasoning.training.grade_data import without_judged
 
     judged = [
         (*row.history, row.response)
         for file in exclude
-        for row in read_judgements(readable(file), strict=strict)
-        if isinstance(row, Judgement)
+        for row in loaders.read_judgements(readable(file), strict=strict)
+        if isinstance(row, loaders.Judgement)
     ]
     found, facts = read_files(files, lambda file, _: _longest(file, strict), "dialogues", "holds no dialogue")
     return without_judged(found, judged), facts
 
 
 def _longest(file: str, strict: bool) -> Iterator[Turns]:
-    from ....loaders import ItemError, read_items
-
     last: Turns = ()
-    for item in read_items(file, strict=strict):
-        if isinstance(item, ItemError):
+    for item in loaders.read_items(file, strict=strict):
+        if isinstance(item, loaders.ItemError):
             continue
         if last and item.history != last:
             yield last
@@ -170,13 +169,11 @@ def read_rated(files: Sequence[str], contrast: bool, rating: str, seed: int, str
     Raises:
         InputError: a file is missing, given twice, or has nothing that can be used.
     """
-    from ....graph.item import Item
-    from ....loaders import Judgement, read_items, read_judgements
     from ....loaders.judgements import dataset_name
     from ....reasoning.training.commonsense import contrast as contrasted
 
     def judged(file: str, faults: list[str]) -> Iterator[Rated]:
-        for row in _sound(read_judgements(file, strict=strict, rating=rating), Judgement, faults, "row"):
+        for row in _sound(loaders.read_judgements(file, strict=strict, rating=rating), loaders.Judgement, faults, "row"):
             try:
                 Item(row.history, row.response)
                 yield row
@@ -186,7 +183,7 @@ def read_rated(files: Sequence[str], contrast: bool, rating: str, seed: int, str
                 faults.append(f"judgement {row.id}: {error}")
 
     def dialogues(file: str, faults: list[str]) -> Sequence[Rated]:
-        items = [(row.history, row.response) for row in _sound(read_items(file, strict=strict), Item, faults)]
+        items = [(row.history, row.response) for row in _sound(loaders.read_items(file, strict=strict), Item, faults)]
         return contrasted(items, seed, dataset_name(file)) if items else []
 
     what = "dialogue" if contrast else "judgement"
@@ -199,13 +196,11 @@ def read_judged_tuples(files: Sequence[str], strict: bool) -> tuple[list[tuple[s
     Raises:
         InputError: a file is missing, given twice, or has no judged tuple; with ``strict``, a line is not one.
     """
-    from ....loaders import ItemError
-    from ....loaders import read_judged_tuples as read
     from ....reasoning.metrics.accent.verbalise import VERBALISED
 
     def tuples(file: str, faults: list[str]) -> Iterator[Any]:
-        for row in read(file, VERBALISED):
-            if not isinstance(row, ItemError):
+        for row in loaders.read_judged_tuples(file, VERBALISED):
+            if not isinstance(row, loaders.ItemError):
                 yield tuple(row)
             elif strict:
                 raise InputError(f"{file}:{row.line}: {row.reason}")
@@ -221,11 +216,8 @@ def read_instances(files: Sequence[str], strict: bool) -> tuple[list[Instance], 
     Raises:
         InputError: a file is missing, given twice, or has no instance; with ``strict``, a record is not one.
     """
-    from ....graph.questions import Instance
-    from ....loaders import read_cicero
-
     return read_files(
-        files, lambda file, faults: _sound(read_cicero(file, strict=strict), Instance, faults, "record"), "instances",
+        files, lambda file, faults: _sound(loaders.read_cicero(file, strict=strict), Instance, faults, "record"), "instances",
         "has no instance of CICERO; its records need ID, Dialogue, Target, Question and Choices",
     )  # fmt: skip
 

@@ -8,11 +8,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from .... import loaders
 from ....graph.atomic import check_folder, new_folder, write_file
 from ....graph.errors import InputError
 from ...opening import Address, open_engine
 from ...terminal.output import check_output
 from ...terminal.progress import Meter
+from ...terminal.screen import print_json, show, table
 from .. import options as opts
 from ..options import argument, option
 from ..settings import tell_settings
@@ -52,7 +54,6 @@ def commonsense(
     from ....reasoning.metrics.commonsense.regressor import FILE, variant_features
     from ....reasoning.training.card import plan_in_words
     from ....reasoning.training.commonsense import check_ratings, train_commonsense
-    from ...terminal.screen import table
 
     recipe = run.recipe
     if output.suffix != _SUFFIX or output.is_dir():
@@ -144,7 +145,6 @@ def grade(
     """
     from ....reasoning.metrics.grade.checkpoint import KIND, SETTINGS, save_checkpoint
     from ....reasoning.models.hub import need
-    from ...terminal.screen import table
 
     check_folder(run.output, SETTINGS, KIND)
     read, files = read_unjudged(dialogues, exclude or (), run.strict)
@@ -177,7 +177,6 @@ def grade(
 
 def _sources(graph: KnowledgeGraph, recipe: GradeRecipe, cache: Path | None, device: str) -> Sources:
     """Open the inputs of the training of GRADE."""
-    from ....loaders import open_vectors
     from ....reasoning.metrics.grade.concepts import EncodedVectors, TableVectors
     from ....reasoning.models.encoder import open_encoder
     from ....reasoning.text.language import open_analyser
@@ -186,7 +185,11 @@ def _sources(graph: KnowledgeGraph, recipe: GradeRecipe, cache: Path | None, dev
     opened = open_encoder(recipe.encoder, device=device)
     if cache is not None:
         cache.mkdir(parents=True, exist_ok=True)
-    table = TableVectors(open_vectors(Path(recipe.vectors)), graph) if recipe.vectors else EncodedVectors(opened, graph, cache)
+    table = (
+        TableVectors(loaders.open_vectors(Path(recipe.vectors)), graph)
+        if recipe.vectors
+        else EncodedVectors(opened, graph, cache)
+    )
     return Sources(graph, open_analyser(recipe.pipeline), opened, _id(recipe.encoder) or "", table)
 
 
@@ -306,7 +309,6 @@ def reference(
     """
     from ....reasoning.reference import own_folder, write_reference
     from ....reasoning.training.reference import draw, make_reference, unlearnt
-    from ...terminal.screen import print_json, show, table
 
     recipe = run.recipe
     names = opts.metric_names(metrics)

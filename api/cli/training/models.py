@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .... import loaders
 from ....graph.errors import InputError
 from ...opening import open_store
 from ...terminal.progress import Stages
@@ -79,13 +80,12 @@ def accent(
     model: Model,
 ) -> Made:
     """Train the extractor t5 of the metric accent: fine-tune a sequence-to-sequence model on annotated event tuples."""
-    from ....loaders import read_event_tuples
     from ....reasoning.training.accent import train_extractor
 
     tuples: list[int] = []
 
     def read(file: str, _: list[str]) -> list[TupleRow]:
-        found = read_event_tuples(file)
+        found = loaders.read_event_tuples(file)
         tuples.append(sum(len(row.tuples) for row in found))
         return found
 

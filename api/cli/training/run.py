@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ....graph.atomic import check_folder, new_folder
-from ...terminal.progress import Meter, Stages
+from ...terminal.progress import Meter, Stages, waiting
+from ...terminal.screen import facts, print_json, show
 from .. import options as opts
 from ..options import argument, option
 
@@ -125,7 +126,6 @@ class Run:
     def open_language_model(self, model: str, dtype: str) -> CausalModel:
         """Open a causal language model."""
         from ....reasoning.models.causal_lm import open_causal
-        from ...terminal.progress import waiting
 
         with waiting("opening the model", quiet=self.quiet):
             return open_causal(model, device=self.device, dtype=dtype)
@@ -154,8 +154,6 @@ class Made:
 
     def show(self, run: Run) -> None:
         """Print it."""
-        from ...terminal.screen import facts, print_json, show
-
         card = str(self.card or run.output / "README.md")
         if run.json:
             print_json({"output": str(run.output), "card": card, **self.facts})

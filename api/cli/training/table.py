@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ...terminal.screen import show, table
 from .. import options as opts
 from ..options import argument
 from . import choices, metrics, models
@@ -38,7 +39,6 @@ def recipe(
     tacit train grade ... --recipe FILE reads it; keys that the file leaves out have their defaults.
     """
     from ....reasoning.training.recipe import recipe_text, recipes
-    from ...terminal.screen import show, table
 
     if training is None:
         show(table(("training", "recipes"), recipes()))
