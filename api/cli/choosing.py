@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json as as_json
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -97,7 +97,6 @@ def choose(
     names = None if judge is None else [one.value for one in judge]
     if graph is None and (names is None or "graph" in names):
         raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name others: --judge answers")
-    from contextlib import nullcontext
 
     from ...reasoning.inference import load_chooser
     from ...reasoning.inference.choice_figures import taken

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from ...graph.errors import InputError, TacitError
+from ...reasoning.registry import KINDS
 from ..terminal.screen import show
 from ..terminal.text import duration
 from .options import option
@@ -90,8 +91,6 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
 
 def _rest(graph: str, dialogues: str) -> None:
     """Run the commands that ``--all`` adds."""
-    from ...reasoning.registry import KINDS
-
     _tell("8. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
     metrics = [name for name, kind in KINDS.items() if not (kind.model or kind.reference)]
     _step("score", dialogues, "--graph", graph, "--metrics", ",".join(metrics), "--text")

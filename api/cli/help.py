@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 from ...graph.errors import InputError, did_you_mean
+from ...reasoning.registry import METRIC_REGISTRY
 from .options import argument
 
 _WIDTH = 78
@@ -35,8 +36,6 @@ def topic_text(name: str) -> str:
 def _metrics() -> str:
     """Return each metric with its summary."""
     from textwrap import wrap
-
-    from ...reasoning.registry import METRIC_REGISTRY
 
     names = METRIC_REGISTRY.names()
     column = max(map(len, names)) + 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ...reasoning.registry import METRIC_REGISTRY, SCORER_REGISTRY, metric_kind
 from ..opening import open_engine
 from ..terminal.screen import facts, json_text, note, print_json, show, table
 from . import options as opts
@@ -24,7 +25,6 @@ def metrics(
     Agreement is Pearson's and Spearman's correlation with human ratings, the mean over several data sets with its 95% interval.
     """
     from ...reasoning.describing import describe_metrics, describe_options
-    from ...reasoning.registry import METRIC_REGISTRY, SCORER_REGISTRY, metric_kind
 
     if name is not None:
         metric_kind(name)

@@ -15,6 +15,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from ... import reasoning
 from ...graph.errors import InputError, TacitError, did_you_mean
+from ...reasoning.options import check_option
+from ...reasoning.registry import METRIC_REGISTRY, metric_kind
+from ...reasoning.registry import metric_options as known_options
 from ..config import unknown_option
 from ..opening import Address, Options
 from ..opening import Engine as Engine
@@ -124,8 +127,6 @@ Graph = Annotated[
 
 def complete_metrics(incomplete: str) -> list[str]:
     """Complete names of metrics for the shell, after the last comma."""
-    from ...reasoning.registry import METRIC_REGISTRY
-
     before, comma, begun = incomplete.rpartition(",")
     return [
         f"{before}{comma}{name}" for name in METRIC_REGISTRY.names() if name.startswith(begun) and name not in before.split(",")
@@ -134,9 +135,6 @@ def complete_metrics(incomplete: str) -> list[str]:
 
 def complete_options(incomplete: str) -> list[str]:
     """Complete ``METRIC.NAME=`` for the shell."""
-    from ...reasoning.registry import METRIC_REGISTRY
-    from ...reasoning.registry import metric_options as known_options
-
     metric, dot, _ = incomplete.partition(".")
     if not dot:
         return [f"{name}." for name in METRIC_REGISTRY.names() if name.startswith(metric)]
@@ -171,8 +169,6 @@ BatchSize = Annotated[
 
 def metric_names(named: Sequence[str]) -> list[str]:
     """Return the metrics in ``named``, texts of names separated by commas."""
-    from ...reasoning.registry import METRIC_REGISTRY, metric_kind
-
     names = [name.strip() for text in named for name in text.split(",") if name.strip()]
     if not names:
         raise InputError(f"--metrics names no metric; choose from {', '.join(METRIC_REGISTRY.names())}")
@@ -207,10 +203,6 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
 
     ``pipeline`` goes to the metrics that take one.
     """
-    from ...reasoning.options import check_option
-    from ...reasoning.registry import metric_kind
-    from ...reasoning.registry import metric_options as known_options
-
     options: Options = {name: {} for name in names}
     for text in given or ():
         place, equals, value = text.partition("=")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
@@ -161,8 +162,6 @@ def triples(
 
     Both options take all words up to the next option, so GRAPH comes first: tacit triples GRAPH --between dog cat --and bone.
     """
-    from itertools import islice
-
     length: Literal[1, 2] = 1 if hops == 1 else 2
     with open_engine(opts.address_at(graph), engine) as store:
         uris = resolve(store, [*between, *others], language)

@@ -14,6 +14,7 @@ from ...graph.errors import InputError
 from ...graph.item import Item
 from ...graph.model import Assertion
 from ...graph.schema import dump
+from ...reasoning.registry import metric_kind
 from ..opening import readable
 from ..terminal.faults import Faults, report_faults, sound
 from ..terminal.output import check_output, lines_to
@@ -89,8 +90,6 @@ def respond(
 
 def _check_graph(names: list[str], graph: str | None) -> None:
     """Raise :class:`InputError` when a metric needs a graph and none is given."""
-    from ...reasoning.registry import metric_kind
-
     needing = [name for name in names if metric_kind(name).graph]
     if needing and graph is None:
         raise InputError(f"--rerank {needing[0]} needs a graph; give one with --graph or TACIT_GRAPH")
