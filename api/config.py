@@ -65,12 +65,7 @@ def shown(path: Path) -> str:
 def find_config(warn: Callable[[str], object] | None = None) -> Config | None:
     """Return the settings that apply in the working directory; None if there are none.
 
-    Args:
-        warn: is called with a sentence if a file is not used because it belongs to another user.
-
-    Raises:
-        InputError: the file cannot be read, is not TOML, has an unknown key or a value of a wrong type; or the file that
-            ``TACIT_CONFIG`` names does not exist.
+    ``warn`` is called with a sentence if a file is not used because it belongs to another user.
     """
     given = os.environ.get(CONFIG)
     if given:
@@ -93,11 +88,7 @@ def find_config(warn: Callable[[str], object] | None = None) -> Config | None:
 
 
 def read_config(path: Path) -> Config:
-    """Return the settings in ``path``; of a file named ``pyproject.toml`` those in its table ``tool.tacit``.
-
-    Raises:
-        InputError: the file cannot be read, is not TOML, has an unknown key or a value of a wrong type.
-    """
+    """Return the settings in ``path``; of a file named ``pyproject.toml`` those in its table ``tool.tacit``."""
     data = _parsed(path)
     prefix = ""
     if path.name == _SHARED:
@@ -227,11 +218,7 @@ def _kind(value: Any) -> str:
 
 
 def check_metrics(config: Config) -> None:
-    """Check the metrics in the file.
-
-    Raises:
-        InputError: one is unknown or named twice.
-    """
+    """Check that the metrics in the file are known, and that none is named twice."""
     from ..reasoning.registry import metric_kind
 
     for place, name in enumerate(config.metrics):
@@ -246,13 +233,7 @@ def check_metrics(config: Config) -> None:
 def check_options(config: Config, metric: str, *, values: bool = True) -> dict[str, Any]:
     """Return the options of one metric in the file.
 
-    Args:
-        config: the settings.
-        metric: a metric that has options there.
-        values: check the options too, not only that there is such a metric: that imports its module.
-
-    Raises:
-        InputError: the metric or an option is unknown, or a value is of a wrong type or out of range.
+    Without ``values`` only the metric's name is checked; checking the options imports the metric's module.
     """
     from ..reasoning.options import check_option
     from ..reasoning.registry import metric_kind

@@ -84,11 +84,9 @@ class Diagnosis:
 
 
 def diagnose(server: dict[str, str | None] | None = None, graph: str | None = None) -> Diagnosis:
-    """Look at this installation.
+    """Look at this installation and a graph, by default that of ``TACIT_GRAPH`` or ``tacit.toml``.
 
-    Args:
-        server: user, password and database of a server, where they are not those of the URL or the environment.
-        graph: the graph; by default that of ``TACIT_GRAPH`` or ``tacit.toml``.
+    ``server`` has user, password and database of a server, where they are not those of the URL or the environment.
     """
     checks = [*_installed(), *_extras()]
     found, config = _settings()

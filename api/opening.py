@@ -52,12 +52,7 @@ class Address:
 
 @contextmanager
 def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGraph]:
-    """Open the store at ``address``; ``create``: create a missing embedded one.
-
-    Raises:
-        GraphNotFound: there is no graph.
-        GraphError: it cannot be opened.
-    """
+    """Open the store at ``address``; ``create``: create a missing embedded one."""
     from ..graph import open_graph
 
     _hush_libraries()
@@ -76,10 +71,7 @@ def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGr
 def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Iterator[KnowledgeGraph]:
     """Open a graph with its index, which is built if missing or outdated, or its store only.
 
-    Raises:
-        GraphNotFound: there is no graph.
-        GraphError: it cannot be opened.
-        NoPlaceForIndex: ``engine`` is INDEX, and the index must be built but cannot be written anywhere.
+    Where the index cannot be written, the store is used; with ``Engine.INDEX`` that is an error.
     """
     from ..graph import open_graph
     from ..graph.index import NoPlaceForIndex
@@ -103,12 +95,7 @@ def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Ite
 
 @contextmanager
 def open_indexed(address: Address, *, quiet: bool = False) -> Iterator[IndexGraph]:
-    """Open the index of the graph at ``address``, which is built if missing or outdated.
-
-    Raises:
-        NoPlaceForIndex: it must be built but cannot be written anywhere.
-        GraphError: the graph is damaged, or changed while it was read.
-    """
+    """Open the index of the graph at ``address``, which is built if missing or outdated."""
     from ..graph import open_graph
 
     _hush_libraries()
@@ -130,11 +117,7 @@ def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
 def open_reasoner(
     names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
 ) -> Iterator[Reasoner]:
-    """Open the metrics as a reasoner; the graph at ``address`` is opened only if one of them needs it.
-
-    Raises:
-        InputError: a metric needs a graph and ``address`` is None.
-    """
+    """Open the metrics as a reasoner; the graph at ``address`` is opened only if one of them needs it."""
     from ..reasoning import Reasoner
     from ..reasoning.registry import metric_kind
 
@@ -171,11 +154,7 @@ def with_vectors(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[str]:
-    """Return the URI of the concept that each of ``texts`` names.
-
-    Raises:
-        UnknownName: one of them is not a concept of the graph; the message suggests a similar one.
-    """
+    """Return the URI of the concept that each of ``texts`` names."""
     from ..graph.arguments import refuse_unknown
     from ..graph.open import index_of
 
@@ -188,11 +167,7 @@ def resolve(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[
 
 
 def readable(path: str) -> str:
-    """Return ``path`` if it is an existing file or ``-`` (standard input).
-
-    Raises:
-        InputError: it is a URL, a folder, or does not exist.
-    """
+    """Return ``path`` if it is an existing file or ``-`` (standard input)."""
     if path == "-":
         return path
     if "://" in path:

@@ -108,12 +108,7 @@ _LINKS = """Links, without a weight
 
 
 def schema_text(info: Mapping[str, Any], meanings: Mapping[str, str], *, linked: bool) -> str:
-    """Return what a graph holds, in words.
-
-    Args:
-        info: the answer of ``/v1/info``. meanings: of relations, where A is the head and B the tail.
-        linked: whether events are linked to concepts.
-    """
+    """Return what a graph holds, in words, from the answer of ``/v1/info`` and the meanings of relations (A: head, B: tail)."""
     graph, limits = info["graph"], info["limits"]
     sizes = f"{graph['concepts']:,} concepts, {graph['events']:,} events, {graph['assertions']:,} assertions"
     lines = [f"tacit {info['version']}; {sizes}; digest {graph['digest']}"]
@@ -134,11 +129,7 @@ class Refused(Exception):
 
 
 class Asking:
-    """Sends requests to the application.
-
-    Args:
-        app: an application of :func:`tacit.api.server.create_app`, with a graph.
-    """
+    """Sends requests to an application of :func:`tacit.api.server.create_app` that has a graph."""
 
     def __init__(self, app: FastAPI) -> None:
         self.service: Service = app.state.service
@@ -154,11 +145,7 @@ class Asking:
         self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None)
 
     async def answer(self, request: Request, headers: Mapping[str, str]) -> Any:
-        """Return the JSON answer to a request.
-
-        Raises:
-            Refused: the service answered with a problem document.
-        """
+        """Return the JSON answer to a request; a problem document is raised as :class:`Refused`."""
         response = await self._client.request(**request, headers=headers)
         body = orjson.loads(response.content)
         if response.status_code >= 400:

@@ -42,9 +42,6 @@ def page(text: str, offset: int) -> Page:
     """Return the page of ``text`` that begins at ``offset``; it ends at a line's end where one is in its second half.
 
     The pages from 0 on, each beginning at the ``next_offset`` of the one before, are together the whole text.
-
-    Raises:
-        InputError: ``offset`` is beyond the end.
     """
     total = len(text)
     if offset > 0 and offset >= total:
@@ -108,9 +105,7 @@ _LONG = {
 def output_schema(answers: Sequence[Any], left_out: Collection[str]) -> dict[str, Any]:
     """Return the schema of structured results that are each one of ``answers``, types of the service, or a part of a page.
 
-    Args:
-        answers: types with the same members; where these differ, both forms are allowed.
-        left_out: names of members, at every depth, that are not described.
+    Members named in ``left_out`` are not described at any depth; where the answers differ, both forms are allowed.
     """
     hidden = {*left_out, *_NEVER}
     found: dict[str, Any] = {}

@@ -222,11 +222,7 @@ class Tool:
     shape: Callable[[Any, Any], Any] = field(default=lambda _, answer: answer)
 
     def check(self, given: Mapping[str, Any]) -> Arguments:
-        """Return the arguments that a client gave; null for one that may be left out means its default.
-
-        Raises:
-            InputError: one is unknown, missing or out of its range.
-        """
+        """Return the arguments that a client gave; null for one that may be left out means its default."""
         fields = self.arguments.model_fields
         known = sorted(fields, key=_place)
         for name in given:

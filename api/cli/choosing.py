@@ -146,11 +146,7 @@ def _partial(output: Path | None) -> Path:
 def _rows_to(
     output: Path | None, file: str, resume: bool, signature: str
 ) -> Iterator[tuple[list[tuple[str, str, int]], Callable[[str], object]]]:
-    """Yield what was judged before, ID, target and number of chosen choices of each row, and a function that writes a row.
-
-    Raises:
-        InputError: there are rows of an unfinished run without ``resume``, or rows with another signature with it.
-    """
+    """Yield what was judged before, ID, target and number of chosen choices of each row, and a function that writes a row."""
     if output is None or (output.exists() and not output.is_file()):
         with lines_to(output, apart_from=file) as write:
             yield [], write

@@ -66,11 +66,7 @@ def help_on(
 
 
 def help_text(words: Sequence[str]) -> str:
-    """Return the help on a topic or a command.
-
-    Args:
-        words: the name of a topic, or the words of a command, such as ``train coherence``; none: the list of topics.
-    """
+    """Return the help on a topic or a command, given as its words; without words the list of topics."""
     if not words:
         return "".join(f"{line}\n" for line in _list())
     known = topics()

@@ -33,9 +33,6 @@ class BatchSizer:
 
     Attributes:
         size: number of items of the next request; characters: maximum number of characters of a request.
-
-    Raises:
-        InputError: ``most`` is below 1.
     """
 
     def __init__(self, most: int | None = None, timeout: float = 60.0) -> None:
@@ -95,11 +92,7 @@ class Batch:
 
 
 def check_concurrency(concurrency: int) -> int:
-    """Return ``concurrency``.
-
-    Raises:
-        InputError: it is below 1.
-    """
+    """Return ``concurrency``, which must be >= 1."""
     if concurrency < 1:
         raise InputError(f"concurrency must be >= 1, not {concurrency}")
     return concurrency

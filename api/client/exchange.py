@@ -35,11 +35,7 @@ TIMEOUT = 60.0
 
 
 def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
-    """Return the keyword arguments of an httpx client.
-
-    Raises:
-        InputError: the URL is not an HTTP URL, or the key cannot be sent in a header.
-    """
+    """Return the keyword arguments of an httpx client."""
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise InputError(f"{url!r} is not the address of a service; give one such as {URL}")
     key = os.environ.get("TACIT_API_KEY") if api_key is None else api_key
@@ -91,10 +87,9 @@ class Exchange(Generic[T]):
         )
 
     def failed(self, request: httpx.Request, error: httpx.TransportError) -> float:
-        """Return the seconds to wait before the next attempt, after a request without a response.
+        """Return the seconds to wait after a request without a response.
 
-        Raises:
-            ServiceUnavailable: no attempt is left, or the read timed out (a retry would cost the service the same again).
+        After a read timeout there is no retry, which would cost the service the same again.
         """
         wait = None if isinstance(error, httpx.ReadTimeout) else self._wait()
         if wait is None:
@@ -108,11 +103,7 @@ class Exchange(Generic[T]):
         return self._wait(response.headers.get("Retry-After")) if response.status_code in RETRY_STATUSES else None
 
     def answer(self, response: httpx.Response) -> T:
-        """Return the converted response.
-
-        Raises:
-            TacitError: the response is a problem document, or not one of tacit's service.
-        """
+        """Return the converted response."""
         if not response.is_success:
             raise error_of(response)
         if self.call.sizer is not None:
@@ -222,9 +213,7 @@ class Patience:
     def wait(self, attempt: int, spent: float, header: str | None = None) -> float | None:
         """Return the seconds to wait before the next attempt, None to give up.
 
-        Args:
-            attempt: requests so far, >= 1; spent: seconds since the first one.
-            header: the value of Retry-After, seconds or an HTTP date; None without one.
+        ``attempt`` requests were sent in ``spent`` seconds; ``header`` is the value of Retry-After, if any.
         """
         if attempt > self.retries:
             return None

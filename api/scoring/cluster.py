@@ -33,14 +33,7 @@ def score_on_cluster(
 ) -> Iterator[tuple[Part, dict[str, str]]]:
     """Yield the scored shards of the plan's file that are not in ``without``, in any order, with the workers' signatures.
 
-    Args:
-        address: of a running cluster (``auto``: the one on this machine); None: start one on this machine for this run.
-        workers: number of workers; default: one per CPU of the cluster.
-
-    Raises:
-        MissingExtra: ray is not installed.
-        InputError: no cluster answers at ``address``; or as :func:`score_shard`.
-        TacitError: the cluster failed; or as :func:`score_shard` and :meth:`Plan.open`.
+    ``address`` and ``workers`` are those of :class:`tacit.api.Cluster`.
     """
     ray = need("ray", "ray")
     data = need("ray.data", "ray")

@@ -48,12 +48,7 @@ def delimited_line(row: ItemScores, names: Sequence[str], explain: bool, form: F
 
 
 def read_delimited(output: Path, names: Sequence[str], form: Form) -> Iterator[ItemScores]:
-    """Yield the rows of a file, without their evidence, in constant memory.
-
-    Raises:
-        LookupError: it does not have the columns for the metrics ``names``.
-        ValueError: a cell that should be a number is not.
-    """
+    """Yield the rows of a file, without their evidence, in constant memory; LookupError or ValueError if it is another file."""
     for row in _rows(output, form):
         sheet: dict[str, Any] = {name: _unguarded(row[name]) or None for name in ("id", "error")}
         sheet["line"] = int(row["line"]) if row["line"] else None

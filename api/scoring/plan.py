@@ -51,11 +51,8 @@ def read_shards(
 ) -> Iterator[Shard | int]:
     """Yield the shards of a file (see :func:`tacit.loaders.read_items`) one by one; of those in ``without`` only the number.
 
-    A shard ends after ``size`` records, or earlier with the record that makes it 1 MiB or larger.
-
-    Raises:
-        InputError: the file cannot be opened, or is not a dialogue file.
-        DamagedInput: the file ends early; the records before that have been yielded.
+    A shard ends after ``size`` records, or earlier with the record that makes it 1 MiB or larger. Of a file that ends early the
+    shards before the damage are yielded before DamagedInput is raised.
     """
     from ...loaders.dialogues import item_records
     from ...loaders.io import ByteSource
@@ -86,11 +83,7 @@ def read_shards(
 
 
 def digest(file: str) -> str:
-    """Return the sha256 of a file in hex.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """Return the sha256 of a file in hex."""
     try:
         with Path(file).open("rb") as data:
             return hashlib.file_digest(data, "sha256").hexdigest()
@@ -161,10 +154,6 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequenc
     """Score one shard; the result is bitwise equal whatever was scored before, and on whichever machine.
 
     ``observers`` are called with every row.
-
-    Raises:
-        InputError: with ``plan.strict``, a line has no item.
-        GraphUnavailable: the graph no longer answers.
     """
     from ...loaders.dialogues import items_of
     from ...reasoning.lru_cache import clear_caches

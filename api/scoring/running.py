@@ -64,11 +64,7 @@ class WorkFolder:
     """
 
     def __init__(self, target: Path, identity: dict[str, Any], *, resume: bool) -> None:
-        """Open the folder beside ``target`` for the run that ``identity`` describes; see :meth:`Plan.identity`.
-
-        Raises:
-            InputError: another process uses it, or it has shards and ``resume`` is False or they are of a different run.
-        """
+        """Open the folder beside ``target`` for the run that ``identity`` describes; see :meth:`Plan.identity`."""
         self.folder = target.with_name(f"{target.name}.partial")
         self.done: dict[int, Tally] = {}
         self.digests: dict[int, str | None] = {}
@@ -370,11 +366,7 @@ def total_items(file: str, watched: bool, columns: Mapping[str, str] | None = No
 
 
 def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
-    """Yield the rows of a finished output with their items, without evidence, in constant memory.
-
-    Raises:
-        InputError: the output does not have the scores of the plan's file, since one of the two was changed.
-    """
+    """Yield the rows of a finished output with their items, without evidence, in constant memory."""
     from ...graph.item import ItemError
     from ...loaders import read_items
 

@@ -86,15 +86,7 @@ class Batcher:
         explain: bool,
         finish: Callable[[list[ItemScores]], Any] = lambda rows: rows,
     ) -> Any:
-        """Score ``items`` and return ``finish(rows)``, which runs in the scoring thread.
-
-        Args:
-            names: the metrics; explain: with evidence.
-
-        Raises:
-            Problem: 429: the queue is full; 503: the service is shutting down.
-            TacitError: as :func:`tacit.reasoning.score_items`.
-        """
+        """Score ``items`` and return ``finish(rows)``, which runs in the scoring thread; 429 when the queue is full."""
         loop = asyncio.get_running_loop()
         job = _Job(items, [_size(item) for item in items], (names, explain), finish, loop, loop.create_future())
         with self._changed:

@@ -55,11 +55,7 @@ class _Opened:
 
 
 def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> APIRouter:
-    """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about a turn, and ``POST /v1/choose``.
-
-    Args:
-        judges: of ``/v1/choose``, as for :func:`.app.create_app`.
-    """
+    """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about a turn, and ``POST /v1/choose``."""
     router = APIRouter(tags=["inferences"])
     opened = _Opened(service.graph, judges)
     longest = service.settings.item_characters

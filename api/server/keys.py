@@ -44,11 +44,7 @@ class Entry:
 
 
 def read_keys(path: Path) -> list[Entry]:
-    """Return the entries of a file of keys; empty lines and lines that begin with ``#`` are ignored.
-
-    Raises:
-        InputError: it cannot be read, or a line is not an entry.
-    """
+    """Return the entries of a file of keys; empty lines and lines that begin with ``#`` are ignored."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -66,11 +62,7 @@ def read_keys(path: Path) -> list[Entry]:
 
 
 def new_key(name: str) -> tuple[str, Entry]:
-    """Return a new key and its entry; the key cannot be recovered from the entry.
-
-    Raises:
-        InputError: the name is empty, or not one line of printable characters.
-    """
+    """Return a new key and its entry; the key cannot be recovered from the entry."""
     if not name.strip() or not name.isprintable():
         raise InputError(f"{name!r} cannot be the name of a key; give one line of printable characters")
     identity = secrets.token_hex(6)
@@ -81,16 +73,9 @@ def new_key(name: str) -> tuple[str, Entry]:
 
 @contextmanager
 def editing_keys(path: Path, *, create: bool = False) -> Iterator[list[Entry]]:
-    """Yield the entries of a file of keys as a list to edit, and write the list back at the end.
+    """Yield the entries of a file of keys as a list to edit, and write the list back unless the block raises.
 
-    The file is locked against other processes. Nothing is written if the block raises.
-
-    Args:
-        path: the file.
-        create: create the file if it is missing, readable by its owner only.
-
-    Raises:
-        InputError: the file cannot be read or written, or a line of it is not an entry.
+    The file is locked against other processes; ``create``: it is created if missing, readable by its owner only.
     """
     made = create and not path.exists()
     try:
@@ -114,9 +99,6 @@ def write_keys(path: Path, entries: list[Entry]) -> None:
     """Replace a file of keys atomically; a new file is readable by its owner only, an old one keeps its permissions.
 
     Does not lock; to change an existing file use :func:`editing_keys`.
-
-    Raises:
-        InputError: it cannot be written.
     """
     try:
         rights = stat.S_IMODE(path.stat().st_mode) if path.is_file() else 0o600
@@ -156,11 +138,7 @@ class Keys:
             raise InputError(f"{path} has no keys, so nobody could use the service; add one with: tacit keys add {path} NAME")
 
     def admit(self, headers: Mapping[bytes, bytes]) -> str:
-        """Return the ID of the key in a request's headers.
-
-        Raises:
-            Problem: 401: no key, or not one of the file; 503: the file cannot be read.
-        """
+        """Return the ID of the key in a request's headers; 401 without a valid one, 503 while the file cannot be read."""
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
         given = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
         challenge = {"WWW-Authenticate": 'Bearer realm="tacit"'}
@@ -180,11 +158,7 @@ class Keys:
         return entry.id
 
     def check(self) -> None:
-        """Check that the file of keys can be read.
-
-        Raises:
-            Problem: it is missing or damaged.
-        """
+        """Check that the file of keys can be read; 503 if not."""
         self._current()
 
     def _current(self) -> dict[str, Entry]:

@@ -207,11 +207,7 @@ class Server(uvicorn.Server):
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address but does not listen yet.
-
-    Raises:
-        InputError: this machine does not have the address, or the port is in use.
-    """
+    """Return a socket that is bound to an address but does not listen yet."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         bound = socket.socket(family, kind, protocol)

@@ -95,11 +95,7 @@ class Problem(Exception):
 
 
 def require_json(content_type: bytes) -> None:
-    """Check that a body is declared as JSON, which a page of another site cannot send without a CORS preflight.
-
-    Raises:
-        Problem: 415: it has another content type, or none.
-    """
+    """Check that a body is declared as JSON, which a page of another site cannot send without a CORS preflight; 415 if not."""
     kind = content_type.partition(b";")[0].strip().lower()
     if kind != b"application/json":
         shown = kind.decode("latin-1")[:100] or "missing"
@@ -135,11 +131,7 @@ def invalid_parameters(errors: Sequence[Any]) -> Problem:
 
 
 def refuse_unknown_parameters(request: Request) -> None:
-    """Check that a route below ``/v1/`` takes the query parameters of a request.
-
-    Raises:
-        Problem: 422: it does not take one.
-    """
+    """Check that a route below ``/v1/`` takes the query parameters of a request; 422 if not."""
     route = request.scope.get("route")
     known: list[str] = []
     for one in route.dependant.query_params if isinstance(route, APIRoute) else ():
@@ -269,15 +261,9 @@ _BLOCK = 1 << 18
 
 
 async def read(request: Request, model: type[Model], pool: BoundedPool, check: Callable[[Any], None] = lambda _: None) -> Model:
-    """Return the body of ``request`` as a ``model``.
+    """Return the body of ``request`` as a ``model``; 415 if it is not declared as JSON, 400 if it is not JSON, 422 if it is invalid.
 
-    Args:
-        request: the request, whose body the middleware has read.
-        pool: parses large bodies.
-        check: called with the parsed JSON before validation; may raise a Problem.
-
-    Raises:
-        Problem: 415: not declared as JSON; 400: not JSON; 422: too many values, or not valid.
+    Large bodies are parsed by ``pool``. ``check`` is called with the parsed JSON before validation, and may raise a Problem.
     """
     require_json(request.headers.get("content-type", "").encode("latin-1"))
     body = await request.body()
@@ -319,11 +305,7 @@ def size_of(texts: Iterable[str]) -> int:
 
 
 def check_size(texts: Iterable[str], longest: int) -> None:
-    """Check the number of characters of a request's texts.
-
-    Raises:
-        Problem: 422: there are more than ``longest``.
-    """
+    """Check that a request's texts have at most ``longest`` characters; 422 if not."""
     size = size_of(texts)
     if size > longest:
         raise Problem(422, "too-long", f"the texts have {size:,} characters; send at most {longest:,}")

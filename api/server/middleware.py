@@ -50,9 +50,6 @@ class HostPolicy:
     Args:
         names: host names of the service, e.g. behind a proxy: ``tacit.example.org``, or ``tacit.example.org:8443`` when the port
             is neither 80 nor 443.
-
-    Raises:
-        InputError: one of them is not a host name.
     """
 
     def __init__(self, names: Sequence[str] = ()) -> None:
@@ -65,11 +62,7 @@ class HostPolicy:
             self._names.add(host)
 
     def check(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
-        """Check that a request is meant for this service and does not come from another site.
-
-        Raises:
-            Problem: 400: no Host header or several; 421: another host; 403: a cross-site request.
-        """
+        """Check that a request has one Host (400) of this service (421), and does not come from another site (403)."""
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) > 1 or (not hosts and scope.get("http_version") != "1.0"):
             raise Problem(400, "host", f"the request has {len(hosts)} Host headers; send one")
@@ -290,11 +283,7 @@ class _Cycle:
         self._delivered = False
 
     async def part(self) -> bytes:
-        """Return the next part of the body.
-
-        Raises:
-            Problem: the client went away.
-        """
+        """Return the next part of the body; a client that went away is a 400."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.unread = False

@@ -85,11 +85,7 @@ class Settings:
 
     @classmethod
     def of(cls, pairs: Sequence[str], *, log_text: bool = False) -> Self:
-        """Return settings from ``NAME=NUMBER`` texts.
-
-        Raises:
-            InputError: a text has another form, or the name is not a limit.
-        """
+        """Return settings from ``NAME=NUMBER`` texts."""
         kinds = {name: type(value) for name, value in asdict(cls()).items() if name != "log_text"}
         given: dict[str, Any] = {}
         for pair in pairs:
@@ -142,11 +138,7 @@ class Health:
         return not self._fault or self._graph is None
 
     async def check(self) -> None:
-        """Check that the graph answers.
-
-        Raises:
-            Problem: it does not answer.
-        """
+        """Check that the graph answers; 503 if not."""
         if self._graph is None:
             return
         if time.monotonic() - self._checked_at > self._fresh:
@@ -155,11 +147,7 @@ class Health:
             raise Problem(503, "graph-unavailable", self._fault)
 
     async def check_current(self) -> None:
-        """Check that the graph answers, and that its files are those that were opened.
-
-        Raises:
-            Problem: it does not answer, or was loaded again or deleted.
-        """
+        """Check that the graph answers, and that its files are those that were opened; 503 if not."""
         await self.check()
         changed = self.changed()
         if changed is not None:
@@ -255,12 +243,9 @@ class BoundedPool:
         self.open = 0
 
     async def run(self, task: Callable[[], Result]) -> Result:
-        """Return ``task()``, run in one of the threads.
+        """Return ``task()``, run in one of the threads; 429 when the queue is full.
 
         If the caller is cancelled, the task still runs to its end and occupies its place until then.
-
-        Raises:
-            Problem: 429: the queue is full.
         """
         if self.open >= self._most:
             raise Problem(429, "busy", f"{self.open} requests of this kind are running or waiting; try again in a moment")
@@ -341,11 +326,7 @@ class Service:
             self.instruments.watch(name, help_text, value)
 
     def names(self, wanted: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the metrics of a request; ``wanted`` None: all.
-
-        Raises:
-            Problem: the list is empty, or has an unknown metric or one metric twice.
-        """
+        """Return the metrics of a request, all if ``wanted`` is None; 422 if one is unknown or named twice."""
         if wanted is None:
             return tuple(self.metrics)
         for name in wanted:
@@ -357,22 +338,14 @@ class Service:
         return tuple(wanted)
 
     def require_graph(self) -> KnowledgeGraph:
-        """Return the graph.
-
-        Raises:
-            Problem: the service has none.
-        """
+        """Return the graph; 404 without one."""
         if self.graph is None:
             raise Problem(404, "no-graph", "this service has no graph, so graph queries are not available")
         return self.graph
 
     @contextmanager
     def problems(self, *, cypher: bool = False) -> Iterator[None]:
-        """Convert the library's errors to problem documents; ``cypher``: an error of the engine is a fault of the query.
-
-        Raises:
-            Problem: an error was raised.
-        """
+        """Convert the library's errors to problem documents; ``cypher``: an error of the engine is a fault of the query."""
         try:
             yield
         except TacitError as error:

@@ -36,9 +36,6 @@ def read_files(
     Args:
         read: returns the rows of a file, and appends the faults of others to a list.
         noun: what the rows are called in the facts; nothing: the end of the error for a file without rows.
-
-    Raises:
-        InputError: a file is missing, given twice, or has no row that can be used.
     """
     found: list[Row] = []
     facts: Files = []
@@ -90,11 +87,7 @@ def sha256_of(file: str) -> str | None:
 def read_corpora(
     files: Sequence[str], exclude: Sequence[str], strict: bool
 ) -> tuple[dict[str, list[Turns]], dict[str, int], Files]:
-    """Return the distinct dialogues of each corpus, the numbers left out by reason, and the facts of the files.
-
-    Raises:
-        InputError: a file cannot be read, is given twice, or has no dialogue; or a corpus has too few.
-    """
+    """Return the distinct dialogues of each corpus, the numbers left out by reason, and the facts of the files."""
     from ....loaders.dialogues import Dialogue, read_dialogues
     from ....loaders.judgements import dataset_name
     from ....loaders.treebank import is_treebank, read_paragraphs
@@ -115,11 +108,7 @@ def read_corpora(
 
 
 def turns_of(file: str) -> Iterator[str]:
-    """Yield the turns of an evaluation file: the histories of judgements, or all turns of dialogues.
-
-    Raises:
-        InputError: it has neither judgements nor dialogues.
-    """
+    """Yield the turns of an evaluation file: the histories of judgements, or all turns of dialogues."""
     from ....loaders.dialogues import Dialogue, read_dialogues
 
     if file == "-":
@@ -164,11 +153,7 @@ def _longest(file: str, strict: bool) -> Iterator[Turns]:
 
 
 def read_rated(files: Sequence[str], contrast: bool, rating: str, seed: int, strict: bool) -> tuple[list[Rated], Files]:
-    """Return rated responses; with ``contrast``, responses of dialogues with their own history (1) and with another one (0).
-
-    Raises:
-        InputError: a file is missing, given twice, or has nothing that can be used.
-    """
+    """Return rated responses; with ``contrast``, responses of dialogues with their own history (1) and with another one (0)."""
     from ....loaders.judgements import dataset_name
     from ....reasoning.training.commonsense import contrast as contrasted
 
@@ -191,11 +176,7 @@ def read_rated(files: Sequence[str], contrast: bool, rating: str, seed: int, str
 
 
 def read_judged_tuples(files: Sequence[str], strict: bool) -> tuple[list[tuple[str, str, str, bool]], Files]:
-    """Return judged event tuples: head, relation, tail and label.
-
-    Raises:
-        InputError: a file is missing, given twice, or has no judged tuple; with ``strict``, a line is not one.
-    """
+    """Return judged event tuples: head, relation, tail and label."""
     from ....reasoning.metrics.accent.verbalise import VERBALISED
 
     def tuples(file: str, faults: list[str]) -> Iterator[Any]:
@@ -211,11 +192,7 @@ def read_judged_tuples(files: Sequence[str], strict: bool) -> tuple[list[tuple[s
 
 
 def read_instances(files: Sequence[str], strict: bool) -> tuple[list[Instance], Files]:
-    """Return CICERO's instances.
-
-    Raises:
-        InputError: a file is missing, given twice, or has no instance; with ``strict``, a record is not one.
-    """
+    """Return CICERO's instances."""
     return read_files(
         files, lambda file, faults: _sound(loaders.read_cicero(file, strict=strict), Instance, faults, "record"), "instances",
         "has no instance of CICERO; its records need ID, Dialogue, Target, Question and Choices",
@@ -223,11 +200,7 @@ def read_instances(files: Sequence[str], strict: bool) -> tuple[list[Instance], 
 
 
 def read_choices(file: str) -> list[Contrast]:
-    """Return the contrasts of a file of multiple-choice dialogues.
-
-    Raises:
-        InputError: the file cannot be read, or a record has no options with the index of the true one.
-    """
+    """Return the contrasts of a file of multiple-choice dialogues."""
     from ....loaders.dialogues import Dialogue, read_dialogues
     from ....loaders.judgements import dataset_name
     from ....reasoning.training.judgement import given_contrasts

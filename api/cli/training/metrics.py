@@ -93,11 +93,7 @@ def commonsense(
 
 @contextmanager
 def _graph_for(variant: str, address: Address | None, quiet: bool) -> Iterator[KnowledgeGraph | None]:
-    """Open the graph; None where the variant does not use triples.
-
-    Raises:
-        InputError: it uses triples, and no graph is given.
-    """
+    """Open the graph; None where the variant does not use triples."""
     if variant == "neural":
         yield None
         return

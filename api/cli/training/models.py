@@ -58,11 +58,7 @@ def pipeline(
 
 
 def _split(treebank: Path, name: str) -> Path:
-    """Return the file of the split ``name`` in a treebank's folder.
-
-    Raises:
-        InputError: the folder does not exist, or does not have exactly one such file.
-    """
+    """Return the file of the split ``name`` in a treebank's folder."""
     if not treebank.is_dir():
         raise InputError(f"there is no folder {treebank}")
     found = sorted(path for pattern in ("conllu", "conllu.gz") for path in treebank.glob(f"*-{name}.{pattern}"))

@@ -252,9 +252,7 @@ def _option(info: Any, name: str) -> str:
 def as_typed(name: str, otherwise: Sequence[str], output: Path | None) -> str:
     """Return the command line ``tacit train NAME …`` with files and folders reduced to their names.
 
-    Args:
-        otherwise: the words after ``name``, when the command was called from Python.
-        output: the folder of the model, which may not exist yet.
+    ``otherwise`` are the words after ``name`` of a command that was called from Python.
     """
     words = sys.argv[3:] if sys.argv[1:3] == ["train", name] else list(otherwise)
     return shlex.join(["tacit", "train", name, *(_named(word, output) for word in words)])

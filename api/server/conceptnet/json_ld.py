@@ -93,10 +93,7 @@ def address(path: str, parameters: Pairs) -> str:
 def page(path: str, parameters: Pairs, found: Sequence[Assertion], offset: int, limit: int) -> Object:
     """Return at most ``limit`` of the edges that were found, and a view when there are other pages.
 
-    Args:
-        path, parameters: the query, without offset and limit.
-        found: the edges from ``offset`` on, one more than ``limit`` when there are more pages.
-        offset, limit: place of the page.
+    ``found`` has the edges from ``offset`` on, one more than ``limit`` when there are more pages.
     """
     answer: Object = {"edges": [edge(one) for one in found[:limit]]}
     more = len(found) > limit > 0
@@ -131,10 +128,7 @@ SYMMETRIC = frozenset(("RelatedTo", "SimilarTo", "EtymologicallyRelatedTo", "Syn
 def features(term: str, groups: Iterable[tuple[str, str, Sequence[Assertion]]], limit: int) -> list[Object]:
     """Return the edges of a concept by relation and side, those with the heaviest edges first.
 
-    Args:
-        term: URI of the concept.
-        groups: the concept's side (``start``, ``end``, or ``node`` for either), the relation, and at most ``limit + 1`` edges.
-        limit: most edges of a group.
+    A group is the concept's side (``start``, ``end``, or ``node`` for either), the relation, and at most ``limit + 1`` edges.
     """
     weighed = []
     for side, relation, found in groups:

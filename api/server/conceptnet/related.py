@@ -31,25 +31,13 @@ Terms = Sequence[tuple[str, float]]
 
 
 def open_related(index: ConceptIndex) -> Relatedness | None:
-    """Open the vectors of an index; None when it has none.
-
-    Raises:
-        InputError: they are damaged, or were built for another graph.
-    """
+    """Open the vectors of an index; None when it has none."""
     folder = vectors_folder(index)
     return Relatedness(index, open_vectors(folder)) if folder.is_dir() else None
 
 
 class Relatedness:
-    """Cosines of the concepts of an index; thread-safe.
-
-    Args:
-        index: the index.
-        vectors: a vector for each concept, by number.
-
-    Raises:
-        InputError: the vectors were built for another graph.
-    """
+    """Cosines of the concepts of an index, which has a vector for each concept by number; thread-safe."""
 
     def __init__(self, index: ConceptIndex, vectors: Vectors) -> None:
         concepts = index.counts().concepts
@@ -69,10 +57,7 @@ class Relatedness:
     def nearest(self, terms: Terms, limit: int, below: str | None = None) -> list[tuple[str, float]]:
         """Return the ``limit`` concepts with the highest cosines, highest first, then by URI; the terms are among them.
 
-        Args:
-            terms: the terms and their weights.
-            limit: most concepts.
-            below: only this concept or those below, e.g. ``/c/en``; None for all.
+        ``below``: only this concept or those below, e.g. ``/c/en``.
         """
         mean = self._vector(terms)
         if mean is None or limit == 0:

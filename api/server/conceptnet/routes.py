@@ -49,11 +49,7 @@ SEGMENTS = (*_LOOKUPS, "query", "search", "related", "relatedness", "uri", "norm
 
 
 def conceptnet_routes(service: Service) -> APIRouter:
-    """Return the routes of the ConceptNet API, and let errors on their paths be written as the API writes them.
-
-    Raises:
-        InputError: the graph has no index, or its vectors are damaged.
-    """
+    """Return the routes of the ConceptNet API, and let errors on their paths be written as the API writes them."""
     index = index_of(service.graph)
     if index is None:
         raise InputError("the ConceptNet API is answered from the graph's index; serve a graph with --engine auto or index")

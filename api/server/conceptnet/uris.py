@@ -57,9 +57,6 @@ def text_uri(language: str, text: str) -> str:
 
     Letters in lower case, words separated by underscores, without punctuation; in English without articles and without "to" at
     the beginning, unless nothing would be left. The concept need not be in the graph.
-
-    Raises:
-        InputError: the text has no word.
     """
     code = language.strip().lower()
     words = _WORD.findall(unicodedata.normalize("NFC", text.replace("_", " ")).casefold())
