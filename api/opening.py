@@ -57,12 +57,7 @@ def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGr
 
     _hush_libraries()
     with open_graph(
-        address.url,
-        engine="store",
-        user=address.user,
-        password=address.password,
-        database=address.database,
-        create=create,
+        address.url, engine="store", user=address.user, password=address.password, database=address.database, create=create
     ) as store:
         yield store
 

@@ -386,10 +386,7 @@ TOOLS: tuple[Tool, ...] = (
         "is not in the graph has no rows; run_cookbook with the query events_about finds events by a word that they "
         "contain.",
         arguments=TailsArguments,
-        answers=(
-            TailsAnswer,
-            ConceptTailsAnswer,
-        ),
+        answers=(TailsAnswer, ConceptTailsAnswer),
         request=_tails,
         left_out=("head", "tail", "event", "head_text", "dataset", "license", "contributors", "head_sense", "tail_sense"),
     ),

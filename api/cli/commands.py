@@ -43,10 +43,7 @@ _CLASSES = {
     "triples": "querying.MultiValueCommand",
     **dict.fromkeys(("neighbours", "hops", "paths", "tails", "heads", "cypher", "export"), "options.GraphFirst"),
 }
-_COMPLETION = {
-    "--install-completion": "Install shell completion.",
-    "--show-completion": "Print the completion script.",
-}
+_COMPLETION = {"--install-completion": "Install shell completion.", "--show-completion": "Print the completion script."}
 _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 

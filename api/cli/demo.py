@@ -72,10 +72,7 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
     _step(*explain, "rain/good", "--metrics", "association,repetition,length")
     _step("explain", "--history", "I am so hungry.", "--response", "Let's cook a soup.", "--graph", graph)
 
-    _tell(
-        "5. Whole files",
-        "Every response of a file as a row, with signatures that make scores repeatable, and a report.",
-    )
+    _tell("5. Whole files", "Every response of a file as a row, with signatures that make scores repeatable, and a report.")
     _step("score", dialogues, "--graph", graph, "--metrics", "grounding,commonsense,association",
           "--output", str(directory / "scores.jsonl"), "--html", str(directory / "report.html"))  # fmt: skip
 

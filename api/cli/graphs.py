@@ -148,11 +148,7 @@ def index(
     show(facts([*details, ("size", size(row["bytes"]))]))
 
 
-def check(
-    graph: opts.GraphArgument,
-    quiet: opts.Quiet = False,
-    json: opts.Json = False,
-) -> None:
+def check(graph: opts.GraphArgument, quiet: opts.Quiet = False, json: opts.Json = False) -> None:
     """Check a graph and its index for damage; the exit status is 0 if they are sound, else 2.
 
     Reads everything: the database file against its checksums, all assertions against the manifest, the index against its header.

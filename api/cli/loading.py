@@ -69,12 +69,7 @@ def conceptnet(
 
     def reader(path: str) -> Reader[Assertion]:
         return loaders.read_conceptnet(
-            path,
-            languages=languages,
-            relations=relation or None,
-            min_weight=min_weight,
-            datasets=dataset or None,
-            strict=strict,
+            path, languages=languages, relations=relation or None, min_weight=min_weight, datasets=dataset or None, strict=strict
         )
 
     load_files(files, reader, opts.new_address(into), link, quiet, json)

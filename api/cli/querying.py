@@ -68,11 +68,7 @@ def hops(
             notes.append(f"{text!r} is not in {store.url}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
     column = {uri: place for place, uri in enumerate(known)}
     rows = [
-        {
-            "source": source,
-            "target": target,
-            "hops": -1 if uri is None or distances is None else int(distances[0, column[uri]]),
-        }
+        {"source": source, "target": target, "hops": -1 if uri is None or distances is None else int(distances[0, column[uri]])}
         for target, uri in zip(targets, others, strict=True)
     ]
     for sentence in notes:

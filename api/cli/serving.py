@@ -285,10 +285,7 @@ keys = typer.Typer(cls=opts.Group, help="Manage the API keys of a service.", ric
 
 
 @keys.command()
-def add(
-    file: File,
-    name: Annotated[str, argument("NAME", "A name for the key, e.g. of its owner.")],
-) -> None:
+def add(file: File, name: Annotated[str, argument("NAME", "A name for the key, e.g. of its owner.")]) -> None:
     """Make an API key and print it once; the file stores only its hash."""
     from ..server.keys import editing_keys, new_key
 

@@ -133,11 +133,7 @@ def _among(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: options[name] for name in names}
 
 
-def merge_cache(
-    graph: opts.GraphArgument,
-    json: opts.Json = False,
-    quiet: opts.Quiet = False,
-) -> None:
+def merge_cache(graph: opts.GraphArgument, json: opts.Json = False, quiet: opts.Quiet = False) -> None:
     """Merge cached COMET tails into the graph: those that scoring generated and stored in the journal beside GRAPH."""
     from ...reasoning.metrics.accent.tails.journal import merge_cache as merge
 

@@ -87,12 +87,7 @@ class AsyncClient(Methods):
         await sleep(seconds)
 
     async def _stream(
-        self,
-        items: Iterable[StreamItem],
-        metrics: Sequence[str] | None,
-        explain: bool,
-        concurrency: int,
-        sizer: BatchSizer,
+        self, items: Iterable[StreamItem], metrics: Sequence[str] | None, explain: bool, concurrency: int, sizer: BatchSizer
     ) -> AsyncIterator[ItemScores]:
         """Yield rows in order, with at most ``concurrency`` concurrent requests; closing the generator cancels them."""
         waiting: deque[tuple[Batch, Task[list[ItemScores]]]] = deque()

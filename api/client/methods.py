@@ -166,12 +166,7 @@ class Methods(ABC):
         return await self._paths(source, target, max_hops, limit, language, events=True)
 
     async def infer(
-        self,
-        dialogue: Sequence[str],
-        target: int | None = None,
-        questions: Sequence[str] | None = None,
-        *,
-        limit: int = 3,
+        self, dialogue: Sequence[str], target: int | None = None, questions: Sequence[str] | None = None, *, limit: int = 3
     ) -> DialogueAnswers:
         """Return the answers to CICERO's questions about a turn, or every turn; see :meth:`Inference.answer`."""
         turns = await self._post(
@@ -245,11 +240,7 @@ class Methods(ABC):
         return BatchSizer(batch_size, self._http.timeout.read or TIMEOUT)
 
     async def _score(
-        self,
-        items: Sequence[dict[str, Any]],
-        metrics: Sequence[str] | None,
-        explain: bool,
-        sizer: BatchSizer | None = None,
+        self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, sizer: BatchSizer | None = None
     ) -> list[ItemScores]:
         def read(answer: Any) -> list[ItemScores]:
             rows = [ItemScores.from_dict(row) for row in answer["items"]]

@@ -386,14 +386,7 @@ def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
 
 
 def _run(
-    plan: Plan,
-    target: Path,
-    *,
-    resume: bool,
-    cluster: Cluster | None,
-    observers: Sequence[Observe],
-    progress: bool,
-    tell: Tell,
+    plan: Plan, target: Path, *, resume: bool, cluster: Cluster | None, observers: Sequence[Observe], progress: bool, tell: Tell
 ) -> Done:
     """Score the plan's file into ``target``; see :func:`score_file`."""
     with ExitStack() as stack:

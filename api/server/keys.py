@@ -172,9 +172,7 @@ class Keys:
                 self._read()
         if self._entries is None:
             raise Problem(
-                503,
-                "keys-unavailable",
-                "the service cannot read its file of API keys, so every request is refused; see its log",
+                503, "keys-unavailable", "the service cannot read its file of API keys, so every request is refused; see its log"
             )
         return self._entries
 

@@ -261,7 +261,7 @@ _BLOCK = 1 << 18
 
 
 async def read(request: Request, model: type[Model], pool: BoundedPool, check: Callable[[Any], None] = lambda _: None) -> Model:
-    """Return the body of ``request`` as a ``model``; 415 if it is not declared as JSON, 400 if it is not JSON, 422 if it is invalid.
+    """Return the body of ``request`` as a ``model``; 415 if it is not declared as JSON, 400 if it is not JSON, 422 if not valid.
 
     Large bodies are parsed by ``pool``. ``check`` is called with the parsed JSON before validation, and may raise a Problem.
     """

@@ -339,7 +339,7 @@ EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
                 "question": "motivation",
                 "choices": ["The speaker wants to be kind.", "The speaker does not want to be kind.", "The speaker hates food."],
             },
-        },
+        }
     },
     CypherRequest: {
         "text": {
@@ -351,10 +351,7 @@ EXAMPLES: dict[type[Message], dict[str, dict[str, Any]]] = {
                 "limit": 5,
             },
         },
-        "cookbook": {
-            "summary": "A query of the cookbook",
-            "value": {"query": "used_for", "parameters": {"concept": "knife"}},
-        },
+        "cookbook": {"summary": "A query of the cookbook", "value": {"query": "used_for", "parameters": {"concept": "knife"}}},
     },
 }
 """Bodies that work on any graph, by the model of the request and a name."""

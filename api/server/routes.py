@@ -367,9 +367,7 @@ def _query_text(body: CypherRequest) -> str:
     if set(entry.parameters) != set(body.parameters):
         wanted = ", ".join(entry.parameters) or "none"
         raise Problem(
-            422,
-            "query-invalid",
-            f"the query {body.query.strip()} takes the parameters {wanted}; give each of them and no others",
+            422, "query-invalid", f"the query {body.query.strip()} takes the parameters {wanted}; give each of them and no others"
         )
     return entry.text
 

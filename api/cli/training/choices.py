@@ -59,15 +59,9 @@ def cicero(
 
 
 @training(
-    "choice-probe",
-    holds=("choice-probe.safetensors", "a probe for choices"),
-    nouns={"reading": "instances", "fitting": "layers"},
+    "choice-probe", holds=("choice-probe.safetensors", "a probe for choices"), nouns={"reading": "instances", "fitting": "layers"}
 )
-def choice_probe(
-    run: Run,
-    instances: SolvedInstances,
-    model: LanguageModel,
-) -> Made:
+def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> Made:
     """Train a probe of a language model that tells right from wrong answers to CICERO's questions; the model stays as it is.
 
     tacit choose --model MODEL --probe FOLDER judges by it. An interrupted run continues when the command is run again.

@@ -245,9 +245,7 @@ def coherence(
 
 
 @training(
-    "judgement",
-    holds=("judgement.safetensors", "a probe of judgement"),
-    nouns={"reading": "responses", "fitting": "layers"},
+    "judgement", holds=("judgement.safetensors", "a probe of judgement"), nouns={"reading": "responses", "fitting": "layers"}
 )
 def judgement(
     run: Run,

@@ -19,19 +19,7 @@ from ..options import argument, option
 from ..settings import tell_settings
 from ..tuples import making
 from .data import read_corpora, read_files, read_judged_tuples, read_rated
-from .run import (
-    DialogueFiles,
-    Encoder,
-    Exclude,
-    LanguageModel,
-    Licence,
-    Made,
-    Model,
-    Run,
-    Seed,
-    name_of,
-    training,
-)
+from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Licence, Made, Model, Run, Seed, name_of, training
 
 if TYPE_CHECKING:
     from ....loaders.tuples import TupleRow
@@ -142,11 +130,7 @@ def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> M
 
 
 @training("comet", options="output recipe passes precision seed device")
-def comet(
-    run: Run,
-    graph: opts.GraphArgument,
-    model: Model,
-) -> Made:
+def comet(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
     """Train a COMET, which generates tails of events, on a graph's assertions; an interrupted run is continued.
 
     The initial model is a sequence-to-sequence or a causal one; a causal one may be a GGUF file.

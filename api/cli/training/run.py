@@ -60,30 +60,15 @@ _SHARED: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "epochs": (
-        Annotated[int | None, option("N", "Passes over the training data.", "--epochs", default="the recipe's")],
-        None,
-    ),
-    "passes": (
-        Annotated[float | None, option("X", "Passes over the triples.", "--epochs", default="the recipe's")],
-        None,
-    ),
-    "steps": (
-        Annotated[int | None, option("N", "Number of batches.", "--steps", default="the recipe's")],
-        None,
-    ),
+    "epochs": (Annotated[int | None, option("N", "Passes over the training data.", "--epochs", default="the recipe's")], None),
+    "passes": (Annotated[float | None, option("X", "Passes over the triples.", "--epochs", default="the recipe's")], None),
+    "steps": (Annotated[int | None, option("N", "Number of batches.", "--steps", default="the recipe's")], None),
     "precision": (
         Annotated[opts.Dtype | None, typer.Option("--dtype", show_default="the recipe's", help="Precision of the computation.")],
         None,
     ),
-    "seed": (
-        Annotated[int | None, option("N", "Random seed; one seed, one model.", "--seed", default="the recipe's")],
-        None,
-    ),
-    "device": (
-        Device,
-        None,
-    ),
+    "seed": (Annotated[int | None, option("N", "Random seed; one seed, one model.", "--seed", default="the recipe's")], None),
+    "device": (Device, None),
     "strict": (opts.Strict, False),
     "json": (opts.Json, False),
     "quiet": (opts.Quiet, False),
