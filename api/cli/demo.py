@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from ...graph.errors import InputError, TacitError
-from ...reasoning.registry import KINDS
+from ...reasoning import registry
 from ..terminal.screen import show
 from ..terminal.text import duration
 from .options import option
@@ -89,7 +89,7 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
 def _rest(graph: str, dialogues: str) -> None:
     """Run the commands that ``--all`` adds."""
     _tell("8. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
-    metrics = [name for name, kind in KINDS.items() if not (kind.model or kind.reference)]
+    metrics = [name for name, kind in registry.KINDS.items() if not (kind.model or kind.reference)]
     _step("score", dialogues, "--graph", graph, "--metrics", ",".join(metrics), "--text")
 
     _tell("9. More queries", "Some of the cookbook; docs/cookbook.md has all of it.")
@@ -100,7 +100,7 @@ def _rest(graph: str, dialogues: str) -> None:
         _step("cypher", graph, query, *(word for parameter in parameters for word in ("--param", parameter)), "--limit", "5")
 
     _tell("10. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
-    extras = {name: kind for name, kind in KINDS.items() if kind.extra}
+    extras = {name: kind for name, kind in registry.KINDS.items() if kind.extra}
     ready = {name: kind for name, kind in extras.items() if all(map(find_spec, kind.packages)) and kind.has_model()}
     for extra in dict.fromkeys(kind.extra for kind in ready.values()):
         names = [name for name, kind in ready.items() if kind.extra == extra]
