@@ -258,7 +258,7 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
     Raises:
         InputError: unknown metric or option, no graph for a metric that needs one, or an option's value of the wrong type or
             out of range.
-        ModelError: a pipeline or model cannot be opened.
+        ModelError: a pipeline or model cannot be opened. MissingExtra: a package that the metric needs is not installed.
         GraphError: there is no graph at the path or URL, or it cannot be opened.
         PluginError: it is a plugin that cannot be used.
     """
@@ -332,7 +332,7 @@ def open_extractor(name: str, graph: KnowledgeGraph | None = None, **options: An
 
     Raises:
         InputError: the extractor or an option is unknown, or the extractor needs a graph and has none.
-        ModelError: a pipeline or model cannot be opened.
+        ModelError: a pipeline or model cannot be opened. MissingExtra: a package that the metric needs is not installed.
     """
     kind = EXTRACTOR_REGISTRY.kind(name)
     known = kind.options()

@@ -21,7 +21,8 @@ from ...graph.errors import InputError
 from ...graph.item import Item
 from ..metrics.accent.events import RELATIONS
 from ..metrics.accent.extractors.t5 import NONE, answer, prompt, within
-from ..models.hub import find_model, need, open_model
+from ..metrics.accent.tails.comet import Seq2SeqWriter
+from ..models.hub import find_model, open_model
 from .card import again, render
 from .loop import Plan, checkpoints_of, delete_checkpoints, digest_of, fit
 from .recipe import ExtractorRecipe
@@ -125,43 +126,17 @@ def train_extractor(
     each = -(-len(examples) // min(recipe.batch_size, len(examples)))
     plan = Plan(each * recipe.epochs, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, look_every=each)
     read = {"examples": digest_of([(one.source, one.target) for one in examples]), "model": files.digest}
-    state = fit(
-        opened, _loss(opened, tokenizer, examples), len(examples), plan, checkpoints_of(place), data=read, progress=progress
-    )
+    writer = Seq2SeqWriter(opened, tokenizer, prompt=2 * recipe.max_length, longest=recipe.max_length)
+
+    def loss_of(batch: Sequence[int], _: np.random.Generator) -> Any:
+        some = [examples[number] for number in batch]
+        return writer.loss([one.source for one in some], [one.target for one in some])
+
+    state = fit(opened, loss_of, len(examples), plan, checkpoints_of(place), data=read, progress=progress)
     loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
     trained = Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest="")
     return _save(place, opened, tokenizer, trained, recipe, facts or {})
-
-
-def _loss(model: Any, tokenizer: Any, examples: Sequence[Example]) -> Callable[[Sequence[int], np.random.Generator], Any]:
-    """Return a function from the numbers of a batch to the mean loss of its answers' tokens."""
-    torch = need("torch", "neural")
-    encoded = _encoded(tokenizer, examples)
-
-    def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
-        padded = _padded([encoded[number] for number in batch], tokenizer, torch)
-        return model(**{name: value.to(model.device) for name, value in padded.items()}).loss
-
-    return loss
-
-
-def _encoded(tokenizer: Any, examples: Sequence[Example]) -> list[tuple[list[int], list[int]]]:
-    """Tokens of the prompts and of the answers."""
-    sources = tokenizer([example.source for example in examples], verbose=False)["input_ids"]
-    targets = tokenizer(text_target=[example.target for example in examples], verbose=False)["input_ids"]
-    return list(zip(sources, targets, strict=True))
-
-
-def _padded(batch: Sequence[tuple[list[int], list[int]]], tokenizer: Any, torch: Any) -> dict[str, Any]:
-    """A batch as tensors; padding of answers is masked in the loss."""
-    longest, widest = (max(len(pair[side]) for pair in batch) for side in (0, 1))
-    fill = tokenizer.pad_token_id
-    return {
-        "input_ids": torch.tensor([source + [fill] * (longest - len(source)) for source, _ in batch]),
-        "attention_mask": torch.tensor([[1] * len(source) + [0] * (longest - len(source)) for source, _ in batch]),
-        "labels": torch.tensor([target + [-100] * (widest - len(target)) for _, target in batch]),
-    }
 
 
 def _save(
