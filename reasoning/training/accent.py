@@ -21,8 +21,8 @@ from ...graph.errors import InputError
 from ...graph.item import Item
 from ..metrics.accent.events import RELATIONS
 from ..metrics.accent.extractors.t5 import NONE, answer, prompt, within
-from ..metrics.accent.tails.comet import Seq2SeqWriter
 from ..models.hub import find_model, open_model
+from ..models.writers import Limits, Seq2SeqWriter
 from .card import again, render
 from .loop import Plan, checkpoints_of, delete_checkpoints, digest_of, fit
 from .recipe import ExtractorRecipe
@@ -126,7 +126,7 @@ def train_extractor(
     each = -(-len(examples) // min(recipe.batch_size, len(examples)))
     plan = Plan(each * recipe.epochs, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, look_every=each)
     read = {"examples": digest_of([(one.source, one.target) for one in examples]), "model": files.digest}
-    writer = Seq2SeqWriter(opened, tokenizer, prompt=2 * recipe.max_length, longest=recipe.max_length)
+    writer = Seq2SeqWriter(opened, tokenizer, Limits(2 * recipe.max_length, longest=recipe.max_length))
 
     def loss_of(batch: Sequence[int], _: np.random.Generator) -> Any:
         some = [examples[number] for number in batch]

@@ -16,8 +16,8 @@ from ...graph.errors import InputError, ModelError
 from ...graph.questions import Instance
 from ..inference.inputs import SUBTASKS, choice_input, choice_output, generation_examples, question_input, subtask_of
 from ..inference.trained import RECORD, Opened, Record, ScoringEncoder, fits_in, kind_of, open_for, prompt_for
-from ..metrics.accent.tails.comet import CausalWriter
 from ..models.hub import find_model, need
+from ..models.writers import CausalWriter
 from .card import again, render
 from .loop import Plan, Progress, base_name, check_output, digest_of, run_training, write_model
 from .recipe import CiceroRecipe

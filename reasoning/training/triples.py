@@ -18,10 +18,11 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ..metrics.accent.scorers.kgbert import MAX_LENGTH, classifier_input
-from ..metrics.accent.tails.comet import GENERATE, SOME_EVENT, CausalWriter, Seq2SeqWriter, open_writer, prompt_of
+from ..metrics.accent.tails.comet import GENERATE, SOME_EVENT, prompt_of
 from ..models.cross_encoder import with_new_head
 from ..models.hub import find_model, need, quiet
 from ..models.layers import learn_on_top
+from ..models.writers import CausalWriter, Seq2SeqWriter, open_writer
 from .card import render
 from .loop import NOTHING_TO_LEARN, Plan, Progress, base_name, check_output, digest_of, run_training, write_model
 from .recipe import CometRecipe, TripleRecipe

@@ -18,9 +18,10 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning.metrics.accent.scorers.kgbert import classifier_input, open_kgbert
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
-from tacit.reasoning.metrics.accent.tails.comet import CausalWriter, as_known, open_comet, open_writer
+from tacit.reasoning.metrics.accent.tails.comet import as_known, open_comet
 from tacit.reasoning.metrics.accent.tails.known_tails import Query
 from tacit.reasoning.models.hub import find_model
+from tacit.reasoning.models.writers import CausalWriter, Limits, open_writer
 from tacit.reasoning.training.recipe import CometRecipe, TripleRecipe
 from tacit.reasoning.training.triples import train_comet, train_kgbert
 
@@ -216,7 +217,7 @@ def test_bigrams_repeat_where_the_caller_allows_it(
     files = find_model(save(tmp_path / "model"))
     repeated = []
     for size in (2, 0):
-        writer = open_writer(files, device="cpu", shortest=30, longest=30, no_repeat=size)
+        writer = open_writer(files, device="cpu", limits=Limits(shortest=30, longest=30, no_repeat=size))
         generate, made = writer.model.generate, []
         monkeypatch.setattr(
             writer.model, "generate", lambda made=made, generate=generate, **given: made.append(generate(**given)) or made[0]
