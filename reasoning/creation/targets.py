@@ -32,10 +32,7 @@ CAUSES = ((0.60, (Question.CAUSE,)), (0.28, (Question.PREREQUISITE,)), (0.12, (Q
 
 _NUMBERS = ((6, 2, 3), (12, 3, 5))
 _MANY = (4, 7)
-_OWN = re.compile(
-    r"\bI\s?['’]\s?(?:m|d|ve|ll)\b|\bI (?:am|had|would|have|will|shall)\b",
-    re.IGNORECASE,
-)
+_OWN = re.compile(r"\bI\s?['’]\s?(?:m|d|ve|ll)\b|\bI (?:am|had|would|have|will|shall)\b", re.IGNORECASE)
 _LETTER = re.compile(r"[A-Z]\s?:\s*\S")
 
 

@@ -13,17 +13,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.schema import Json, shape
-from .correlation import (
-    KINDS,
-    LEAST_ITEMS,
-    Correlation,
-    Floats,
-    correlate,
-    interval,
-    p_of_difference,
-    undefined,
-    with_intervals,
-)
+from .correlation import KINDS, LEAST_ITEMS, Correlation, Floats, correlate, interval, p_of_difference, undefined, with_intervals
 
 # Input and output of an evaluation: rated responses, and rows of agreement.
 

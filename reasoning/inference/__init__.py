@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from .choosing import Chosen as Chosen
     from .choosing import load_chooser as load_chooser
 
-_MODULES = {
-    ".answers": "Answer DialogueAnswers Inference TurnAnswers load_inference",
-    ".choosing": "Chooser Chosen load_chooser",
-}
+_MODULES = {".answers": "Answer DialogueAnswers Inference TurnAnswers load_inference", ".choosing": "Chooser Chosen load_chooser"}
 
 __all__ = sorted(name for names in _MODULES.values() for name in names.split())
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -162,11 +162,7 @@ _opening = threading.Lock()
 
 
 def open_encoder(
-    model: str | Path | None = None,
-    *,
-    device: str | None = None,
-    cache_size: int = CACHE_SIZE,
-    batch_tokens: int | None = None,
+    model: str | Path | None = None, *, device: str | None = None, cache_size: int = CACHE_SIZE, batch_tokens: int | None = None
 ) -> TextEncoder:
     """Return the encoder ``model``; the same object for the same model and device.
 
@@ -188,12 +184,7 @@ def open_encoder(
             reading = read_modules(files)
             opened, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
             _opened[key] = TextEncoder(
-                files,
-                opened,
-                tokenizer,
-                reading,
-                batch_tokens=tokens_a_batch(batch_tokens, opened),
-                cache_size=cache_size,
+                files, opened, tokenizer, reading, batch_tokens=tokens_a_batch(batch_tokens, opened), cache_size=cache_size
             )
         _opened[key].grow(cache_size)
         return _opened[key]

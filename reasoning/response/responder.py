@@ -263,13 +263,7 @@ class _Chances:
 
 
 def open_responder(
-    model: str | Path,
-    *,
-    p: float = 0.9,
-    most: int = 40,
-    seed: int = 0,
-    batch_size: int = 16,
-    device: str | None = None,
+    model: str | Path, *, p: float = 0.9, most: int = 40, seed: int = 0, batch_size: int = 16, device: str | None = None
 ) -> Responder:
     """Open a causal language model as a responder.
 

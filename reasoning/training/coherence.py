@@ -350,12 +350,7 @@ class _Trainer:
     """Trains the parts on a subset of the corpora."""
 
     def __init__(
-        self,
-        turns: _Turns,
-        encoder: TextEncoder,
-        given: Mapping[str, Part],
-        recipe: CoherenceRecipe,
-        progress: Progress,
+        self, turns: _Turns, encoder: TextEncoder, given: Mapping[str, Part], recipe: CoherenceRecipe, progress: Progress
     ) -> None:
         """Train with ``recipe``; the parts ``given`` need no training."""
         self._turns, self._encoder, self._given = turns, encoder, given

@@ -26,11 +26,7 @@ FEATURES = ("one_hop", "two_hop", "length", "response_loss", "dialogue_loss")
 TRANSFORMS: Mapping[str, str] = {
     "one_hop": "log1p", "two_hop": "log1p", "length": "log1p", "response_loss": "identity", "dialogue_loss": "identity",
 }  # fmt: skip
-VARIANTS: Mapping[str, tuple[str, ...]] = {
-    "symbolic": FEATURES[:3],
-    "neural": FEATURES[3:],
-    "all": FEATURES,
-}
+VARIANTS: Mapping[str, tuple[str, ...]] = {"symbolic": FEATURES[:3], "neural": FEATURES[3:], "all": FEATURES}
 
 
 def variant_features(variant: str) -> tuple[str, ...]:

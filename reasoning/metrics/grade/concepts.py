@@ -225,12 +225,7 @@ class Neighbourhood:
     """Neighbourhood vectors of concepts, cached. Thread-safe."""
 
     def __init__(
-        self,
-        graph: KnowledgeGraph,
-        vectors: ConceptVectors,
-        *,
-        limits: Sequence[int] = (10, 10),
-        cache_size: int = 20_000,
+        self, graph: KnowledgeGraph, vectors: ConceptVectors, *, limits: Sequence[int] = (10, 10), cache_size: int = 20_000
     ) -> None:
         """Find neighbours in ``graph``; ``limits`` are N_1, N_2, … (empty: only the concept's own vector)."""
         if any(limit < 1 for limit in limits):
