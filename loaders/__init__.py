@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .conceptnet import read_conceptnet
     from .dialogues import Dialogue, read_dialogues, read_items
     from .download import Source, all_sources, fetch, find_source
-    from .generation import Context, History, Targets, read_contexts, read_histories, read_targets
+    from .generation_inputs import Context, History, Targets, read_contexts, read_histories, read_targets
     from .judgements import Judgement, JudgementError, read_judgements
     from .mapping import Mapping, open_mapping, shipped_mappings
     from .numberbatch import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
@@ -38,7 +38,7 @@ _MODULES = {
     ".conceptnet": "read_conceptnet",
     ".dialogues": "Dialogue read_dialogues read_items",
     ".download": "Source all_sources fetch find_source",
-    ".generation": "Context History Targets read_contexts read_histories read_targets",
+    ".generation_inputs": "Context History Targets read_contexts read_histories read_targets",
     ".judgements": "Judgement JudgementError read_judgements",
     ".mapping": "Mapping open_mapping shipped_mappings",
     ".rdf": "read_rdf",

@@ -59,8 +59,8 @@ def targets(
         readable(file)
         if output is not None:
             check_output(output, file)
-    from ...reasoning.creation.dialogues import Left, Limits, choose_dialogues
-    from ...reasoning.creation.dialogues import counts as reasons
+    from ...reasoning.creation.dialogue_choice import Left, Limits, choose_dialogues
+    from ...reasoning.creation.dialogue_choice import counts as reasons
     from ...reasoning.creation.targets import choose_targets, generator, with_speakers
     from ...reasoning.creation.tfidf import TfIdf, words_of
 

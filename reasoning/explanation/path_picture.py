@@ -12,7 +12,7 @@ from itertools import groupby
 from ...graph.errors import InputError
 from ...graph.model import Assertion, Path
 from ...graph.names import text_of
-from .layout import GAP, ChainRows, draw_chains, height_of, small_box, stack
+from .boxes import GAP, ChainRows, draw_chains, height_of, small_box, stack
 from .scene import Chain, Word, inner_nodes, steps_of
 from .svg import MARGIN, SMALL, Picture, Sheet, one_line
 

@@ -7,8 +7,8 @@ from math import isfinite, isnan
 
 from ..base import Score
 from ..registry import METRIC_REGISTRY
+from .boxes import Box, ChainRows, Paragraph, draw_chains, height_of, small_box, stack
 from .explained import explain, explain_value
-from .layout import Box, ChainRows, Paragraph, draw_chains, height_of, small_box, stack
 from .scene import By, Chain, Scene, Word, scene_of
 from .svg import MARGIN, SMALL, TEXT, TINY, Picture, Sheet, fit, label, line, one_line, px, rect, width_of
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ...graph.errors import InputError
 from ...graph.names import text_of
 from ...graph.questions import Question
-from .layout import Box, Paragraph, height_of, stack
+from .boxes import Box, Paragraph, height_of, stack
 from .scene import By
 from .svg import MARGIN, SMALL, TINY, Picture, Sheet, arrowhead, curve, head_length, label, line, one_line, px
 

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from tacit.graph.errors import InputError
-from tacit.reasoning.creation.dialogues import Left, Limits, choose_dialogues, counts
+from tacit.reasoning.creation.dialogue_choice import Left, Limits, choose_dialogues, counts
 from tacit.reasoning.creation.tfidf import TfIdf, cosine, words_of
 
 SIX = "one two three four five six"
