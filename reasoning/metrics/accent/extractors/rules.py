@@ -27,15 +27,6 @@ _OTHER: Speaker = 0
 _OWN: Speaker = 1
 _Turn = tuple[str, Speaker]
 
-# Rules left out: with eight or more candidates on the tuning half, they were right no more often than chance.
-_IDLE = frozenset(
-    {
-        ("advice", "xNeed"), ("advice", "xWant"), ("asked", "HasSubEvent"), ("next", "isAfter"), ("other reply", "oEffect"),
-        ("same reply", "xEffect"), ("thinks reply", "oEffect"), ("to", "xNeed"),
-    }
-)  # fmt: skip
-
-
 # "Let's cook" states an event of both speakers, which parsers miss: it is read as "we'll cook", which has the same length.
 _LETS = re.compile(r"\b(l)et(\s*['’])s\b", re.IGNORECASE)
 
@@ -85,23 +76,13 @@ class RuleExtractor:
         known = self._clauses.get_all(given, self._read)
         return [list(_events(known[turn])) for turn in given]
 
-    def candidates(self, item: Item) -> Iterator[tuple[Kind, Candidate]]:
-        """Yield the candidates of every discourse rule, including those left out; for measuring single rules."""
+    def _tuples(self, item: Item) -> Iterator[EventTuple]:
         turns = _turns(item)
         known = self._clauses.get_all(turns, self._read)
         before, reply = resolved(known[turns[0]] if item.history else [], known[turns[-1]])
-        for candidate in single(reply, _OWN):
-            yield Kind.SINGLE, candidate
-        for candidate in pair(before, reply, _OWN):
-            yield Kind.PAIR, candidate
-
-    def _tuples(self, item: Item) -> Iterator[EventTuple]:
-        for kind, candidate in self.candidates(item):
-            if (candidate.rule, candidate.relation) in _IDLE:
-                continue
-            found = as_tuple(candidate, kind, len(item.history) - 1 if kind is Kind.PAIR else None)
-            if found is not None:
-                yield found
+        found = [as_tuple(one, Kind.SINGLE, None) for one in single(reply, _OWN)]
+        found += [as_tuple(one, Kind.PAIR, len(item.history) - 1) for one in pair(before, reply, _OWN)]
+        yield from filter(None, found)
 
     def _read(self, turns: Sequence[_Turn]) -> Iterator[list[Clause]]:
         parses = self.parser.parse_batch([text for text, _ in turns])

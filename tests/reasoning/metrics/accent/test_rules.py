@@ -144,8 +144,6 @@ def test_a_turn_is_parsed_once(rules: RuleExtractor, monkeypatch: pytest.MonkeyP
 
 def test_rules_that_are_right_by_chance_alone_are_left_out(rules: RuleExtractor) -> None:
     item = Item(["I bought a house last year."], "You should sell the house.")
-    found = {(candidate.rule, candidate.relation) for _, candidate in rules.candidates(item)}
-    assert ("advice", "xWant") in found
     assert "xWant" not in {one.relation for one in rules.extract_batch([item])[0]}
 
 
