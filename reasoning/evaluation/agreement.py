@@ -44,26 +44,20 @@ def conversations(items: Sequence[tuple[Sequence[str], str]]) -> NDArray[np.int6
     Two ``(history, response)`` belong to one conversation when their histories are equal, or when the history of one begins with
     all turns of the other, including its response.
     """
-    owner: dict[tuple[str, ...], int] = {}
-    parent = list(range(len(items)))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = parent[parent[place]]
-            place = parent[place]
-        return place
-
-    for place, (history, _) in enumerate(items):
-        first = owner.setdefault(tuple(history), place)
-        parent[root(place)] = root(first)
+    if not items:
+        return np.zeros(0, np.int64)
+    first: dict[tuple[str, ...], int] = {}  # by history, the first item after it
+    joined = [(place, first.setdefault(tuple(history), place)) for place, (history, _) in enumerate(items)]
     said = {(*history, response): place for place, (history, response) in enumerate(items)}
-    for history, place in owner.items():
-        for length in range(1, len(history) + 1):
-            before = said.get(history[:length])
-            if before is not None:
-                parent[root(place)] = root(before)
-    names: dict[int, int] = {}
-    return np.array([names.setdefault(root(place), len(names)) for place in range(len(items))], dtype=np.int64)
+    for history, place in first.items():
+        beginnings = (history[:length] for length in range(1, len(history) + 1))
+        joined += [(place, said[turns]) for turns in beginnings if turns in said]
+    ones, shape = np.ones(len(joined), bool), (len(items), len(items))
+    _, labels = connected_components(coo_array((ones, np.array(joined).T), shape), directed=False)
+    return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
 
 
 @dataclass(frozen=True, slots=True)
