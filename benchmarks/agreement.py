@@ -20,7 +20,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.base import Metric
-from tacit.reasoning.describing import choice_table, describe_metrics, extractor_table, scorer_table
+from tacit.reasoning.describing import describe_metrics, needs_of
 from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.evaluation.correlation import (
     FILE,
@@ -50,8 +50,9 @@ from tacit.reasoning.evaluation.correlation import (
     with_intervals,
 )
 from tacit.reasoning.evaluation.resampling import correlations
+from tacit.reasoning.plugins import Kind
 from tacit.reasoning.reference import SHIPPED, references_of
-from tacit.reasoning.registry import KINDS
+from tacit.reasoning.registry import EXTRACTOR_REGISTRY, KINDS, SCORER_REGISTRY
 from tacit.reasoning.training.reference import without_reference
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz", ".csv", ".csv.gz")
@@ -202,15 +203,54 @@ def report() -> str:
     return "\n\n".join([*tables, "\n".join(files), "\n".join(references)])
 
 
-def write_pages() -> None:
-    """Put the tables of README, docs/metrics.md, docs/accent.md and benchmarks/REPORT.md between their marks."""
-    for page, name, text in (
+def choice_table(brief: bool = False) -> str:
+    """Return the metrics as a Markdown table, those with the best agreement first; independent of what is installed here.
+
+    A ``brief`` table has the metrics that need a graph and, of the others, only the best of those with the same needs; it has no
+    columns of range, direction and random responses.
+    """
+    measured = shipped_figures()
+    names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
+    heads = ["metric", "what it says", *([] if brief else ["range", "better"]), "needs", "Pearson", "Spearman"]
+    heads += [] if brief else ["median random response"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    needs: list[list[str]] = []  # of the rows so far
+    for name in names:
+        kind, figures = KINDS[name], measured.get(name)
+        if brief and (figures is None or (not kind.graph and needs_of(kind) in needs)):
+            continue
+        needs.append(needs_of(kind))
+        star = "*" if figures and {one.name for one in figures.sets} & set(kind.chosen_on) else ""
+        agreement = [spelt(one, 2) + star for one in (figures.pearson, figures.spearman)] if figures else ["", ""]
+        cells = [f"`{name}`", kind.summary.removesuffix("."), ", ".join(needs_of(kind)) or "nothing", *agreement]
+        if not brief:
+            cells[2:2] = [kind.range, kind.better or "neither"]
+            found = references_of(name, [SHIPPED])
+            cells.append(f"percentile {found[0].random_median:g}" if found else "")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def summaries(noun: str, kinds: Mapping[str, Kind]) -> str:
+    """Return tuple scorers, or extractors of event tuples, as a Markdown table."""
+    rows = (f"| `{name}` | {kind.summary.removesuffix('.')} |" for name, kind in kinds.items())
+    return "\n".join([f"| {noun} | what |", "|---|---|", *rows])
+
+
+def pages() -> list[tuple[str, str, str]]:
+    """Return each page with a table between marks: its path, the name in the marks, and the table."""
+    return [
         ("README.md", "metrics", choice_table(True)),
         ("docs/metrics.md", "metrics", choice_table()),
-        ("docs/accent.md", "scorers", scorer_table()),
-        ("docs/accent-extraction.md", "extractors", extractor_table()),
+        ("docs/accent.md", "scorers", summaries("scorer", SCORER_REGISTRY.own)),
+        ("docs/accent-extraction.md", "extractors", summaries("extractor", EXTRACTOR_REGISTRY.own)),
         ("benchmarks/REPORT.md", "metrics", report()),
-    ):
+    ]
+
+
+def write_pages() -> None:
+    """Put the tables of README, docs/metrics.md, docs/accent.md and benchmarks/REPORT.md between their marks."""
+    for page, name, text in pages():
         path = Path(__file__).parents[1] / page
         before, mark, rest = path.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
         after = rest.partition(f"<!-- end of {name} -->")[2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,9 @@ from ..graph.errors import InputError, MissingExtra
 from ..graph.schema import Json
 from .evaluation.correlation import Figures, shipped_figures, spelt
 from .options import FOR_PROGRAMS, annotated_types
-from .plugins import Kind, MetricKind
-from .reference import SHIPPED, Reference, references_of
-from .registry import EXTRACTOR_REGISTRY, KINDS, METRIC_REGISTRY, SCORER_REGISTRY, metric_kind
+from .plugins import MetricKind
+from .reference import Reference, references_of
+from .registry import KINDS, METRIC_REGISTRY, metric_kind
 
 if TYPE_CHECKING:
     from ..graph.protocol import KnowledgeGraph
@@ -208,49 +208,6 @@ def _brings(lacking: tuple[str, str]) -> str:
     return "name a graph with --graph GRAPH or TACIT_GRAPH" if missing == "a graph" else get
 
 
-def choice_table(brief: bool = False) -> str:
-    """Return the metrics as a Markdown table, those with the best agreement first; independent of what is installed here.
-
-    A ``brief`` table has the metrics that need a graph and, of the others, only the best of those with the same needs; it has no
-    columns of range, direction and random responses.
-    """
-    measured = shipped_figures()
-    names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
-    heads = ["metric", "what it says", *([] if brief else ["range", "better"]), "needs", "Pearson", "Spearman"]
-    heads += [] if brief else ["median random response"]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    needs: list[list[str]] = []  # of the rows so far
-    for name in names:
-        kind, figures = KINDS[name], measured.get(name)
-        if brief and (figures is None or (not kind.graph and _needs(kind) in needs)):
-            continue
-        needs.append(_needs(kind))
-        star = "*" if figures and {one.name for one in figures.sets} & set(kind.chosen_on) else ""
-        agreement = [spelt(one, 2) + star for one in (figures.pearson, figures.spearman)] if figures else ["", ""]
-        cells = [f"`{name}`", kind.summary.removesuffix("."), ", ".join(_needs(kind)) or "nothing", *agreement]
-        if not brief:
-            cells[2:2] = [kind.range, kind.better or "neither"]
-            found = references_of(name, [SHIPPED])
-            cells.append(f"percentile {found[0].random_median:g}" if found else "")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def scorer_table() -> str:
-    """Return tacit's own tuple scorers as a Markdown table."""
-    return _table("scorer", SCORER_REGISTRY.own)
-
-
-def extractor_table() -> str:
-    """Return the extractors of event tuples as a Markdown table."""
-    return _table("extractor", EXTRACTOR_REGISTRY.own)
-
-
-def _table(noun: str, kinds: Mapping[str, Kind]) -> str:
-    rows = (f"| `{name}` | {kind.summary.removesuffix('.')} |" for name, kind in kinds.items())
-    return "\n".join([f"| {noun} | what |", "|---|---|", *rows])
-
-
 def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescription:
     try:
         missing, get = _missing(kind, graph is not None)
@@ -261,12 +218,13 @@ def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescripti
     figures = shipped_figures().get(name)
     measured = {one.name for one in figures.sets} if figures else set()
     return MetricDescription(
-        name, kind.summary, kind.range, kind.better, tuple(_needs(kind)), not missing, missing, get, figures,
+        name, kind.summary, kind.range, kind.better, tuple(needs_of(kind)), not missing, missing, get, figures,
         tuple(one for one in kind.chosen_on if one in measured), kind.learnt_from, _reference(name, kind, graph), kind.plugin,
     )  # fmt: skip
 
 
-def _needs(kind: MetricKind) -> list[str]:
+def needs_of(kind: MetricKind) -> list[str]:
+    """Return what a metric needs, as text: a graph, references, optional dependencies, models."""
     needs = ["a graph"] if kind.graph else []
     needs += ["references"] if kind.reference else []
     needs += [f"tacit-kg[{kind.extra}]"] if kind.extra else []

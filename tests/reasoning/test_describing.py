@@ -22,7 +22,7 @@ from tacit.reasoning import (
     metric_options,
 )
 from tacit.reasoning.base import Signature
-from tacit.reasoning.describing import choice_table, extractor_table, recommend, scorer_table
+from tacit.reasoning.describing import recommend
 from tacit.reasoning.evaluation.correlation import Correlation, Figures, SetFigures, shipped_figures
 from tacit.reasoning.metrics.judgement import PROBE
 from tacit.reasoning.options import FOR_PROGRAMS
@@ -225,22 +225,6 @@ def test_figures_and_references_are_of_the_metrics_as_they_are_now(name: str, sa
 def without_graph(signature: Signature) -> Signature:
     """A signature over no graph in particular; the figures are over one that tests do not have."""
     return replace(signature, parts=tuple(part for part in signature.parts if part[0] != "graph"))
-
-
-@pytest.mark.parametrize(
-    ("page", "name", "table"),
-    [
-        ("README.md", "metrics", choice_table(True)),
-        ("docs/metrics.md", "metrics", choice_table()),
-        ("docs/accent.md", "scorers", scorer_table()),
-        ("docs/accent-extraction.md", "extractors", extractor_table()),
-    ],
-)
-def test_the_tables_of_the_pages_are_those_of_the_registry(page: str, name: str, table: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert f"<!-- {name} -->\n{table}\n<!-- end of {name} -->" in text, (
-        "put it right with: python benchmarks/agreement.py --pages"
-    )
 
 
 def test_the_list_of_metrics_is_readable_in_eighty_columns(
