@@ -1,13 +1,13 @@
 """Baselines that need no model: ``length``, and the metrics that compare with reference responses: BLEU, chrF, ROUGE-L and
 METEOR.
 
-:class:`Compared` is the base of metrics that compare with references. Without a reference the score is NaN, with a note; blank
+:class:`Compared` is a metric that compares with references. Without a reference the score is NaN, with a note; blank
 references do not count. A blank response has the lowest score, 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -36,10 +36,10 @@ class Comparison(NamedTuple):
 
 
 class Compared(BatchScoring):
-    """Base class of metrics that compare with references; subclasses define a single comparison or a batch of them."""
+    """A metric that compares each response with its references by ``compare_one``; subclasses may compare in batches."""
 
-    name: str
-    signature: Signature
+    def __init__(self, name: str, signature: Signature, compare_one: Callable[[Pair, bool], Comparison]) -> None:
+        self.name, self.signature, self._compare_one = name, signature, compare_one
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score responses against their references; ``explain`` adds the pieces."""
@@ -57,19 +57,8 @@ class Compared(BatchScoring):
         return scores
 
     def compare(self, pairs: Sequence[Pair], explain: bool) -> Sequence[Comparison]:
-        """Compare each response with its references, in order."""
-        return [self.compare_one(pair, explain) for pair in pairs]
-
-    def compare_one(self, pair: Pair, explain: bool) -> Comparison:
-        """Compare one response with its references; for metrics that do not benefit from batches."""
-        raise NotImplementedError
-
-
-def flag(metric: str, option: str, value: object) -> bool:
-    """Return the value of a boolean option."""
-    if not isinstance(value, bool):
-        raise InputError(f"the option {option} of {metric} must be true or false, not {value!r}")
-    return value
+        """Compare each response with its references, in order; the pieces only with ``explain``."""
+        return [self._compare_one(pair, explain) for pair in pairs]
 
 
 def part(name: str, value: float, *rests_on: Piece) -> Piece:
@@ -118,64 +107,41 @@ OVERLAP_VERSION = 1
 _FIELDS = ("case", "eff", "tok", "smooth", "nc", "nw", "space")
 
 
-class Bleu(Compared):
-    """Sentence BLEU over all references at once."""
+def make_bleu(graph: Any = None, *, lowercase: bool = False) -> Compared:  # noqa: ARG001
+    """Return the metric ``bleu``: sentence BLEU over all references at once.
 
-    name = "bleu"
+    Args:
+        lowercase: compare in lower case.
+    """
+    bleu = need("sacrebleu.metrics", "baselines").BLEU(lowercase=lowercase, effective_order=True)
 
-    def __init__(self, *, lowercase: bool) -> None:
-        """See :func:`make_bleu`."""
-        metrics = need("sacrebleu.metrics", "baselines")
-        self._bleu = metrics.BLEU(lowercase=flag(self.name, "lowercase", lowercase), effective_order=True)
-        self.signature = _signature(self.name, self._bleu)
-
-    def compare_one(self, pair: Pair, explain: bool) -> Comparison:
-        """Compare a response with its references."""
-        found = self._bleu.sentence_score(pair.response, list(pair.references))
+    def compare(pair: Pair, explain: bool) -> Comparison:
+        found = bleu.sentence_score(pair.response, list(pair.references))
         return Comparison(min(float(found.score), 100.0), _bleu_parts(found) if explain else ())
 
+    return Compared("bleu", _signature("bleu", bleu), compare)
 
-class Chrf(Compared):
-    """Sentence chrF, the best over the references."""
 
-    name = "chrf"
+def make_chrf(graph: Any = None, *, lowercase: bool = False) -> Compared:  # noqa: ARG001
+    """Return the metric ``chrf``: sentence chrF, the best over the references.
 
-    def __init__(self, *, lowercase: bool) -> None:
-        """See :func:`make_chrf`."""
-        metrics = need("sacrebleu.metrics", "baselines")
-        self._lowercase = flag(self.name, "lowercase", lowercase)
-        self._chrf = metrics.CHRF(lowercase=lowercase)
-        self.signature = _signature(self.name, self._chrf)
+    Args:
+        lowercase: compare in lower case.
+    """
+    chrf = need("sacrebleu.metrics", "baselines").CHRF(lowercase=lowercase)
 
-    def compare_one(self, pair: Pair, explain: bool) -> Comparison:
-        """Compare a response with its references."""
-        scores = [float(self._chrf.sentence_score(pair.response, [reference]).score) for reference in pair.references]
+    def compare(pair: Pair, explain: bool) -> Comparison:
+        scores = [float(chrf.sentence_score(pair.response, [reference]).score) for reference in pair.references]
         place = scores.index(max(scores))
         value = min(scores[place], 100.0)
         if not explain:
             return Comparison(value)
         texts = pair.response, pair.references[place]
-        if self._lowercase:
+        if lowercase:
             texts = texts[0].lower(), texts[1].lower()
         return Comparison(value, (*_runs(*texts), *nearest(pair, place)))
 
-
-def make_bleu(graph: Any = None, *, lowercase: bool = False) -> Bleu:  # noqa: ARG001
-    """Return the metric ``bleu``.
-
-    Args:
-        lowercase: compare in lower case.
-    """
-    return Bleu(lowercase=lowercase)
-
-
-def make_chrf(graph: Any = None, *, lowercase: bool = False) -> Chrf:  # noqa: ARG001
-    """Return the metric ``chrf``.
-
-    Args:
-        lowercase: compare in lower case.
-    """
-    return Chrf(lowercase=lowercase)
+    return Compared("chrf", _signature("chrf", chrf), compare)
 
 
 def _signature(name: str, metric: Any) -> Signature:
@@ -221,24 +187,19 @@ def _runs(response: str, reference: str) -> list[Piece]:
 ROUGE_VERSION = 1
 
 
-class RougeL(Compared):
-    """The metric; see :func:`make_rouge`."""
+def make_rouge(graph: Any = None, *, stemmer: bool = False) -> Compared:  # noqa: ARG001
+    """Return the metric ``rouge_l``.
 
-    name = "rouge_l"
+    Args:
+        stemmer: compare the stems of words of more than three letters (Porter) instead of the words.
+    """
+    tokenize = need("rouge_score.tokenizers", "baselines").DefaultTokenizer(stemmer).tokenize
 
-    def __init__(self, *, stemmer: bool) -> None:
-        """See :func:`make_rouge`."""
-        tokenizers = need("rouge_score.tokenizers", "baselines")
-        self._tokenizer = tokenizers.DefaultTokenizer(flag(self.name, "stemmer", stemmer))
-        parts = (("stemmer", "porter" if stemmer else "none"), ("rouge-score", version("rouge-score")))
-        self.signature = Signature(self.name, parts, ROUGE_VERSION)
-
-    def compare_one(self, pair: Pair, explain: bool) -> Comparison:
-        """Compare a response with its references."""
-        response = self._tokenizer.tokenize(pair.response)
+    def compare(pair: Pair, explain: bool) -> Comparison:
+        response = tokenize(pair.response)
         best = Comparison(-1.0)
         for place, text in enumerate(pair.references):
-            reference = self._tokenizer.tokenize(text)
+            reference = tokenize(text)
             rows = _rows(response, reference)
             each = 2 / max(len(response) + len(reference), 1)
             value = each * (len(reference) - rows[-1].bit_count())
@@ -248,14 +209,8 @@ class RougeL(Compared):
                 best = Comparison(value, (*pieces, *nearest(pair, place)) if explain else ())
         return best
 
-
-def make_rouge(graph: Any = None, *, stemmer: bool = False) -> RougeL:  # noqa: ARG001
-    """Return the metric.
-
-    Args:
-        stemmer: compare the stems of words of more than three letters (Porter) instead of the words.
-    """
-    return RougeL(stemmer=stemmer)
+    parts = (("stemmer", "porter" if stemmer else "none"), ("rouge-score", version("rouge-score")))
+    return Compared("rouge_l", Signature("rouge_l", parts, ROUGE_VERSION), compare)
 
 
 def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
@@ -303,52 +258,47 @@ def _common(response: Sequence[str], reference: Sequence[str], rows: Sequence[in
 METEOR_VERSION = 1
 
 
-class Meteor(Compared):
-    """The metric; see :func:`make_meteor`."""
-
-    name = "meteor"
-
-    def __init__(self, *, synonyms: bool | None) -> None:
-        """See :func:`make_meteor`."""
-        self._meteor = need("nltk.translate.meteor_score", "baselines")
-        self._tokenize = need("nltk.tokenize", "baselines").wordpunct_tokenize
-        wanted = synonyms is None or flag(self.name, "synonyms", synonyms)
-        wordnet = _wordnet() if wanted else None
-        if synonyms and wordnet is None:
-            raise InputError("nltk has no WordNet for synonyms; run: python -m nltk.downloader wordnet, or set synonyms to false")
-        self._wordnet = wordnet or _NoSynonyms()
-        named = f"wordnet-{wordnet.get_version()}" if wordnet else "none"
-        parts = (("tok", "wordpunct"), ("stemmer", "porter"), ("synonyms", named), ("nltk", version("nltk")))
-        self.signature = Signature(self.name, parts, METEOR_VERSION)
-
-    def compare_one(self, pair: Pair, explain: bool) -> Comparison:
-        """Compare a response with its references."""
-        response = self._tokenize(pair.response)
-        texts = [self._tokenize(reference) for reference in pair.references]
-        values = [float(self._meteor.meteor_score([text], response, wordnet=self._wordnet)) for text in texts]
-        place = values.index(max(values))
-        pieces = (*self._pieces(response, texts[place], values[place]), *nearest(pair, place)) if explain else ()
-        return Comparison(values[place], pieces)
-
-    def _pieces(self, response: Sequence[str], reference: Sequence[str], value: float) -> tuple[Piece, ...]:
-        matches, _, _ = self._meteor.align_words(response, reference, wordnet=self._wordnet)
-        runs = sum(one not in {(left + 1, right + 1) for left, right in matches} for one in matches)
-        found = len(matches)
-        return (
-            *(Piece("word", 1.0, value / found, name=_word_pair(response[ours], reference[theirs])) for ours, theirs in matches),
-            part(f"precision ({found} of {len(response)} words)", found / len(response)),
-            part(f"recall ({found} of {len(reference)} words)", found / len(reference)),
-            part(f"penalty ({runs} runs of {found} words)", 0.5 * (runs / found) ** 3 if found else 0.0),
-        )
-
-
-def make_meteor(graph: Any = None, *, synonyms: bool | None = None) -> Meteor:  # noqa: ARG001
-    """Return the metric.
+def make_meteor(graph: Any = None, *, synonyms: bool | None = None) -> Compared:  # noqa: ARG001
+    """Return the metric ``meteor``.
 
     Args:
         synonyms: match synonyms of WordNet; by default if nltk has it.
     """
-    return Meteor(synonyms=synonyms)
+    nltk = need("nltk.translate.meteor_score", "baselines")
+    tokenize = need("nltk.tokenize", "baselines").wordpunct_tokenize
+    wordnet = _wordnet() if synonyms is None or synonyms else None
+    if synonyms and wordnet is None:
+        raise InputError("nltk has no WordNet for synonyms; run: python -m nltk.downloader wordnet, or set synonyms to false")
+    known = wordnet or _NoSynonyms()
+
+    def compare(pair: Pair, explain: bool) -> Comparison:
+        response = tokenize(pair.response)
+        texts = [tokenize(reference) for reference in pair.references]
+        values = [float(nltk.meteor_score([text], response, wordnet=known)) for text in texts]
+        place = values.index(max(values))
+        if not explain:
+            return Comparison(values[place])
+        matches, _, _ = nltk.align_words(response, texts[place], wordnet=known)
+        pieces = _meteor_pieces(response, texts[place], matches, values[place])
+        return Comparison(values[place], (*pieces, *nearest(pair, place)))
+
+    named = f"wordnet-{wordnet.get_version()}" if wordnet else "none"
+    parts = (("tok", "wordpunct"), ("stemmer", "porter"), ("synonyms", named), ("nltk", version("nltk")))
+    return Compared("meteor", Signature("meteor", parts, METEOR_VERSION), compare)
+
+
+def _meteor_pieces(
+    response: Sequence[str], reference: Sequence[str], matches: Sequence[tuple[int, int]], value: float
+) -> tuple[Piece, ...]:
+    """Return the matched words, the precision, the recall and the penalty for runs."""
+    runs = sum(one not in {(left + 1, right + 1) for left, right in matches} for one in matches)
+    found = len(matches)
+    return (
+        *(Piece("word", 1.0, value / found, name=_word_pair(response[ours], reference[theirs])) for ours, theirs in matches),
+        part(f"precision ({found} of {len(response)} words)", found / len(response)),
+        part(f"recall ({found} of {len(reference)} words)", found / len(reference)),
+        part(f"penalty ({runs} runs of {found} words)", 0.5 * (runs / found) ** 3 if found else 0.0),
+    )
 
 
 class _NoSynonyms:
