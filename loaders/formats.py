@@ -28,18 +28,13 @@ OF_TRIPLES = {"text", "json", "parquet", "cskg", "atomic10x", "glucose", "atomic
 
 
 class Detected(NamedTuple):
-    """The probable format of a file.
+    """The probable format of a file."""
 
-    Attributes:
-        kind: ``conceptnet``, ``atomic2020``, ``numberbatch``, ``nt``, ``turtle``, ``xml`` (RDF/XML), ``cskg``, ``atomic10x``,
-            ``glucose``, ``dialogues``, ``json`` and ``parquet`` (any other), ``text`` (any other), or ``other``.
-        what: a description with an article.
-        advice: what to do with the file, with ``{file}`` for its path; may be empty.
-    """
-
+    # `conceptnet`, `atomic2020`, `numberbatch`, `nt`, `turtle`, `xml` (RDF/XML), `cskg`, `atomic10x`, `glucose`, `dialogues`,
+    # `json` and `parquet` (any other), `text` (any other), or `other`.
     kind: str
-    what: str
-    advice: str = ""
+    what: str  # a description with an article
+    advice: str = ""  # what to do with the file, with `{file}` for its path; may be empty
 
 
 _ATOMIC_NAMES = frozenset(name.lower() for name in ATOMIC_RELATIONS)

@@ -71,7 +71,6 @@ class ByteSource:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open ``path``."""
         self.path = os.fspath(path)
         self.bytes_read = 0
         self.bytes_checked = 0
@@ -271,19 +270,12 @@ def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 class Block(NamedTuple):
-    """Consecutive lines of a file.
+    """Consecutive lines of a file."""
 
-    Attributes:
-        first: number of the first line, from 1.
-        size: number of lines.
-        data: the lines' bytes; each line ends with a newline, except perhaps the file's last.
-        flaw: None, or why the block, which is then the beginning of a single line, cannot be used.
-    """
-
-    first: int
-    size: int
-    data: bytes
-    flaw: str | None = None
+    first: int  # number of the first line, from 1
+    size: int  # number of lines
+    data: bytes  # the lines' bytes; each line ends with a newline, except perhaps the file's last
+    flaw: str | None = None  # None, or why the block, which is then the beginning of a single line, cannot be used
 
 
 class Line(NamedTuple):

@@ -49,44 +49,30 @@ _DBPEDIA = re.compile(r"dbpedia_[A-Za-z0-9_]{1,56}")
 
 @dataclass(frozen=True)
 class FileForm:
-    """The table ``[file]``.
+    """The table ``[file]``."""
 
-    Attributes:
-        format: ``csv`` (quoted), ``tsv`` (tabs, not quoted), ``json`` (lines, a list, or one object) or ``parquet``; None
-            recognises it.
-        delimiter: between the cells of ``csv``; None recognises comma, semicolon and tab.
-        names: the columns of a table without a heading, or of JSON lists and tab-separated JSON texts.
-        rows: the path to the rows in one JSON object, e.g. ``*.edges.*``; a star stands for every key, and the columns ``*1``,
-            ``*2`` … are the keys at the stars.
-    """
-
+    # `csv` (quoted), `tsv` (tabs, not quoted), `json` (lines, a list, or one object) or `parquet`; None recognises it.
     format: Format | None = None
-    delimiter: str | None = None
-    names: tuple[str, ...] = ()
+    delimiter: str | None = None  # between the cells of `csv`; None recognises comma, semicolon and tab
+    names: tuple[str, ...] = ()  # the columns of a table without a heading, or of JSON lists and tab-separated JSON texts
+    # The path to the rows in one JSON object, e.g. `*.edges.*`; a star stands for every key, and the columns `*1`, `*2` … are
+    # the keys at the stars.
     rows: str = ""
     __pydantic_config__: ClassVar[Any] = _FORBID
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The table ``[columns]``: names of columns, or of JSON fields with dots between the keys; empty where there is none.
+    """The table ``[columns]``: names of columns, or of JSON fields with dots between the keys; empty where there is none."""
 
-    Attributes:
-        head, relation, tail: the triple.
-        head_text, tail_text: texts of head and tail, where these are identifiers.
-        triple: columns whose cells have head, relation and tail in one text, in place of the three.
-        between: what stands between the three parts of such a text.
-        weight, language, license, dataset: values of the row that replace those of the whole file.
-    """
-
-    head: str = ""
+    head: str = ""  # head, relation, tail: the triple
     relation: str = ""
     tail: str = ""
-    head_text: str = ""
+    head_text: str = ""  # head_text, tail_text: texts of head and tail, where these are identifiers
     tail_text: str = ""
-    triple: tuple[str, ...] = ()
-    between: str = ""
-    weight: str = ""
+    triple: tuple[str, ...] = ()  # columns whose cells have head, relation and tail in one text, in place of the three
+    between: str = ""  # what stands between the three parts of such a text
+    weight: str = ""  # weight, language, license, dataset: values of the row that replace those of the whole file
     language: str = ""
     license: str = ""
     dataset: str = ""
@@ -95,73 +81,46 @@ class Columns:
 
 @dataclass(frozen=True)
 class Nodes:
-    """The table ``[nodes]``.
+    """The table ``[nodes]``."""
 
-    Attributes:
-        kind: what names become; None: events under the relations that ATOMIC-2020 alone has, concepts under the others.
-        alternatives: what separates several texts of one node, of which the first is used; empty: no separator.
-        replace: parts of a name and what replaces them, in this order.
-        none: names that stand for no node, in any case; rows with one are left out.
-    """
-
+    # What names become; None: events under the relations that ATOMIC-2020 alone has, concepts under the others.
     kind: Kind | None = None
-    alternatives: str = ""
-    replace: dict[str, str] = field(default_factory=dict)
-    none: tuple[str, ...] = ()
+    alternatives: str = ""  # what separates several texts of one node, of which the first is used; empty: no separator
+    replace: dict[str, str] = field(default_factory=dict)  # parts of a name and what replaces them, in this order
+    none: tuple[str, ...] = ()  # names that stand for no node, in any case; rows with one are left out
     __pydantic_config__: ClassVar[Any] = _FORBID
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a relation of the file maps to: a text, or a table ``{relation = …, reversed = true, nodes = "event"}``.
+    """What a relation of the file maps to: a text, or a table ``{relation = …, reversed = true, nodes = "event"}``."""
 
-    Attributes:
-        relation: one of tacit's, or an added one.
-        reversed: head and tail change places.
-        nodes: what names become, in place of ``kind``.
-    """
-
-    relation: str
-    reversed: bool = False
-    nodes: Kind | None = None
+    relation: str  # one of tacit's, or an added one
+    reversed: bool = False  # head and tail change places
+    nodes: Kind | None = None  # what names become, in place of `kind`
     __pydantic_config__: ClassVar[Any] = _FORBID
 
 
 @dataclass(frozen=True)
 class Addition:
-    """A table ``[relations.add.NAME]``: a relation that tacit does not know.
+    """A table ``[relations.add.NAME]``: a relation that tacit does not know."""
 
-    Attributes:
-        meaning: where A is the head and B the tail, e.g. ``A calms B``.
-        symmetric: A and B can be exchanged.
-        inverse: name under which the file gives the same with head and tail exchanged.
-        nodes: what names become, in place of ``kind``.
-    """
-
-    meaning: str
-    symmetric: bool = False
-    inverse: str = ""
-    nodes: Kind | None = None
+    meaning: str  # where A is the head and B the tail, e.g. `A calms B`
+    symmetric: bool = False  # A and B can be exchanged
+    inverse: str = ""  # name under which the file gives the same with head and tail exchanged
+    nodes: Kind | None = None  # what names become, in place of `kind`
     __pydantic_config__: ClassVar[Any] = _FORBID
 
 
 @dataclass(frozen=True)
 class Relations:
-    """The table ``[relations]``.
+    """The table ``[relations]``."""
 
-    Attributes:
-        always: the relation of every row of a file without a column for it.
-        prefixes: beginnings of the file's relations that are ignored, e.g. ``/r/``.
-        map: the file's relation -> tacit's.
-        add: relations that tacit does not know.
-        drop: relations whose rows are left out.
-    """
-
-    always: str = ""
-    prefixes: tuple[str, ...] = ()
-    map: dict[str, Target] = field(default_factory=dict)
-    add: dict[str, Addition] = field(default_factory=dict)
-    drop: tuple[str, ...] = ()
+    always: str = ""  # the relation of every row of a file without a column for it
+    prefixes: tuple[str, ...] = ()  # beginnings of the file's relations that are ignored, e.g. `/r/`
+    map: dict[str, Target] = field(default_factory=dict)  # the file's relation -> tacit's
+    add: dict[str, Addition] = field(default_factory=dict)  # relations that tacit does not know
+    drop: tuple[str, ...] = ()  # relations whose rows are left out
     __pydantic_config__: ClassVar[Any] = _FORBID
 
 

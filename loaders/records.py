@@ -35,21 +35,14 @@ _LONGEST_HEADING = 1 << 14
 
 
 class Columns(NamedTuple):
-    """The columns that a table must have.
+    """The columns that a table must have."""
 
-    Attributes:
-        enough: whether a set of names, in lower case, contains them.
-        wanted: a description of them, for the error message.
-        holds: what the file contains, e.g. ``dialogues``.
-        named: for fields the columns that have them, where they have other names; of JSON the keys.
-        strict: whether a row of CSV with a misplaced quote has a flaw; otherwise it is read as well as possible.
-    """
-
-    enough: Callable[[set[str]], bool]
-    wanted: str
-    holds: str
+    enough: Callable[[set[str]], bool]  # whether a set of names, in lower case, contains them
+    wanted: str  # a description of them, for the error message
+    holds: str  # what the file contains, e.g. `dialogues`
+    # For fields the columns that have them, where they have other names; of JSON the keys.
     named: Mapping[str, str] = MappingProxyType({})
-    strict: bool = False
+    strict: bool = False  # whether a row of CSV with a misplaced quote has a flaw; otherwise it is read as well as possible
 
     def fields(self, columns: Sequence[str]) -> list[str]:
         """Return the field that each of ``columns``, in lower case, has; an empty text where another column has that field."""

@@ -26,19 +26,12 @@ _Get = Callable[[Any], Any]
 
 
 class Values(NamedTuple):
-    """The values of a row.
+    """The values of a row."""
 
-    Attributes:
-        number: of its line (CSV, TSV, JSON lines), element (JSON) or row (Parquet), from 1.
-        values: in the order of the wanted names; None where the row has none.
-        flaw: None, or why the row cannot be used.
-        data: the beginning of a row with a flaw.
-    """
-
-    number: int
-    values: Sequence[Any] = ()
-    flaw: str | None = None
-    data: bytes | str = b""
+    number: int  # of its line (CSV, TSV, JSON lines), element (JSON) or row (Parquet), from 1
+    values: Sequence[Any] = ()  # in the order of the wanted names; None where the row has none
+    flaw: str | None = None  # None, or why the row cannot be used
+    data: bytes | str = b""  # the beginning of a row with a flaw
 
 
 class NoColumn(Exception):

@@ -29,16 +29,12 @@ class Left(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a dialogue must have.
+    """What a dialogue must have."""
 
-    Attributes:
-        turns: least and most turns; a_turn: least mean number of words a turn; words: most words in all.
-        cosine: a dialogue with this cosine or a higher one to a chosen dialogue is its duplicate; above 1 there are none.
-    """
-
-    turns: tuple[int, int] = (5, 15)
-    a_turn: float = 6.0
-    words: int = 275
+    turns: tuple[int, int] = (5, 15)  # least and most turns
+    a_turn: float = 6.0  # least mean number of words a turn
+    words: int = 275  # most words in all
+    # A dialogue with this cosine or a higher one to a chosen dialogue is its duplicate; above 1 there are none.
     cosine: float = 0.87
 
 

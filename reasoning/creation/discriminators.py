@@ -68,14 +68,12 @@ class Lexical:
     signature = "lexical-1"
 
     def __init__(self, problem: Problem) -> None:
-        """Measure the texts of ``problem``."""
         self._problem = problem
         self._words = [[frozenset(words_of(text)) for text in texts] for texts in problem.texts]
         weights = TfIdf(words_of(without_speaker(turn)) for one in problem.instances for turn in one.dialogue)
         self._values = [_measured(one, texts, weights) for one, texts in zip(problem.instances, problem.texts, strict=True)]
 
     def fit(self, chosen: Chosen) -> Scorer:
-        """Return a scorer that learnt from these instances with these choices."""
         right, wrong = Counter[str](), Counter[str]()
         for number, places in chosen.items():
             for place in places:
@@ -130,7 +128,6 @@ class Encoder:
     def __init__(
         self, problem: Problem, model: str | Path, recipe: CiceroRecipe | None = None, *, device: str | None = None
     ) -> None:
-        """Find the model."""
         from ..inference.trained import kind_of
         from ..models.hub import find_model, need
 
@@ -151,7 +148,6 @@ class Encoder:
         return f"encoder-1({self._files.signature},{digest_of([(self._recipe.to_toml(),)])[:8]})"
 
     def fit(self, chosen: Chosen) -> Scorer:
-        """Return a scorer that was fine-tuned on these instances with these choices."""
         from ..inference.trained import open_trained
         from ..training.cicero import train_cicero
 

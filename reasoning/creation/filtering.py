@@ -34,23 +34,16 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """The result of adversarial filtering.
+    """The result of adversarial filtering."""
 
-    Attributes:
-        wrong: for each instance the numbers of the texts that are its wrong choices.
-        rounds: in order; the last has no swaps.
-        before, after: cross-validated accuracy of a fresh discriminator, on folds that no round used, with the choices drawn at
-            random and with the final ones; 95% intervals over dialogues.
-        chance: accuracy of guessing.
-        stable: whether it ended because the accuracy was stable.
-    """
-
-    wrong: tuple[tuple[int, ...], ...]
-    rounds: tuple[Round, ...]
+    wrong: tuple[tuple[int, ...], ...]  # for each instance the numbers of the texts that are its wrong choices
+    rounds: tuple[Round, ...]  # in order; the last has no swaps
+    # before, after: cross-validated accuracy of a fresh discriminator, on folds that no round used, with the choices drawn at
+    # random and with the final ones; 95% intervals over dialogues.
     before: Interval
     after: Interval
-    chance: float
-    stable: bool
+    chance: float  # accuracy of guessing
+    stable: bool  # whether it ended because the accuracy was stable
 
 
 def make_problem(

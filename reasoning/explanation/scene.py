@@ -53,20 +53,14 @@ class Step(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A connection of a word of the history with one of the response.
+    """A connection of a word of the history with one of the response."""
 
-    Attributes:
-        left, right: the words; None for an end that no text mentions.
-        nodes: texts between the steps. first, last: text of an end that is not a word.
-        share: its share of the score; with ``attention``, a model's attention instead, which has no sign.
-    """
-
-    left: Word | None
+    left: Word | None  # left, right: the words; None for an end that no text mentions
     right: Word | None
     steps: tuple[Step, ...]
-    nodes: tuple[str, ...]
-    share: float = 0.0
-    first: str = ""
+    nodes: tuple[str, ...]  # texts between the steps
+    share: float = 0.0  # its share of the score; with `attention`, a model's attention instead, which has no sign
+    first: str = ""  # first, last: text of an end that is not a word
     last: str = ""
     attention: bool = False
 
@@ -85,20 +79,13 @@ class Bar(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """The content of a picture.
+    """The content of a picture."""
 
-    Attributes:
-        chains: strongest first; left_out: number of those that are not among them.
-        words: of both sides, in the order of the texts, with words of the response that have no chain.
-        bars: in the metric's order; the weakest of too many are summed up in the last.
-        facts: names and values of pieces without a share.
-    """
-
-    chains: list[Chain]
-    left_out: int
-    words: list[Word]
-    bars: list[Bar]
-    facts: list[tuple[str, float]]
+    chains: list[Chain]  # strongest first
+    left_out: int  # number of those that are not among them
+    words: list[Word]  # of both sides, in the order of the texts, with words of the response that have no chain
+    bars: list[Bar]  # in the metric's order; the weakest of too many are summed up in the last
+    facts: list[tuple[str, float]]  # names and values of pieces without a share
 
 
 def scene_of(score: Score) -> Scene:

@@ -56,16 +56,11 @@ def terms_of(choice: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class FormModel:
-    """Weights of a logistic regression on what can be read of choices alone; :mod:`tacit.reasoning.training.choice_head` fits it.
+    """Weights of a logistic regression on what can be read of choices alone; :mod:`...training.choice_head` fits it."""
 
-    Attributes:
-        form: weights of :data:`FORM`; terms: weights of words and pairs of adjacent words, where a choice has them.
-        digest: of both.
-    """
-
-    form: Mapping[str, float]
-    terms: Mapping[str, float]
-    digest: str = ""
+    form: Mapping[str, float]  # weights of FORM
+    terms: Mapping[str, float]  # weights of words and pairs of adjacent words, where a choice has them
+    digest: str = ""  # of both
 
     def log_odds(self, choices: Sequence[str]) -> Matrix:
         """Return the log-odds of each choice, to be compared with those of the others, shape (choices,)."""
@@ -80,12 +75,10 @@ class AnswerOnly:
     features: tuple[str, ...] = ("form",)
 
     def __init__(self, model: FormModel) -> None:
-        """Measure by ``model``."""
         self.model = model
 
     @property
     def signature(self) -> str:
-        """Version, and the digest of the model."""
         return f"answer-only-2({self.model.digest})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:

@@ -39,17 +39,11 @@ RIDGE = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """Weights of features.
+    """Weights of features."""
 
-    Attributes:
-        features: ``judge.feature``, in the order of the columns.
-        weights: of differences from the mean over the choices, shape (features,).
-        name: for signatures.
-    """
-
-    features: tuple[str, ...]
-    weights: Matrix
-    name: str
+    features: tuple[str, ...]  # `judge.feature`, in the order of the columns
+    weights: Matrix  # of differences from the mean over the choices, shape (features,)
+    name: str  # for signatures
 
     def shares(self, values: Matrix) -> Matrix:
         """Return the share of each feature in the score of each choice of an instance, shape (choices, features)."""
@@ -80,7 +74,6 @@ class Heads:
     def __init__(
         self, form: FormModel, weights: Mapping[str, Mapping[str, float]], facts: Mapping[str, Any], digest: str = ""
     ) -> None:
-        """Store the parts."""
         self.form, self.weights, self.facts, self.digest = form, weights, facts, digest
 
     def head(self, features: Sequence[str]) -> Head:

@@ -53,12 +53,10 @@ class Similarity:
     features: tuple[str, ...] = ("target", "dialogue", "nearest turn", "next turn")
 
     def __init__(self, encoder: TextEncoder) -> None:
-        """Measure by ``encoder``."""
         self.encoder = encoder
 
     @property
     def signature(self) -> str:
-        """The encoder's."""
         return f"similarity-1({self.encoder.signature})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
@@ -132,11 +130,9 @@ class GraphJudge:
 
     @property
     def signature(self) -> str:
-        """Version, and what the inference is over."""
         return f"graph-1({self.inference.signature})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
-        """Return the features of each choice."""
         return [np.array([ground.values for ground in self.grounds(one)], dtype=np.float64) for one in instances]
 
     def grounds(self, one: Instance) -> list[Grounds]:

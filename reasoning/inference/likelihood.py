@@ -21,12 +21,10 @@ class Likelihood:
     features: tuple[str, ...] = ("likely",)
 
     def __init__(self, causal: CausalModel) -> None:
-        """Measure by ``causal``."""
         self.causal = causal
 
     @property
     def signature(self) -> str:
-        """The model's name and digest."""
         return f"likelihood-2({self.causal.signature})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:

@@ -41,16 +41,11 @@ _ROLES = ("speaker", "listener", "someone")
 
 
 class Hit(NamedTuple):
-    """What a source says of an event.
+    """What a source says of an event."""
 
-    Attributes:
-        text: the answer in the graph's wording; tail: the known tail, whose head is ``tail.head``; None between concepts.
-        path: the edge, where it is known without another look-up.
-    """
-
-    text: str
-    tail: KnownTail | None
-    path: Path | None
+    text: str  # the answer in the graph's wording
+    tail: KnownTail | None  # the known tail, whose head is `tail.head`; None between concepts
+    path: Path | None  # the edge, where it is known without another look-up
     likeness: float
 
 

@@ -28,7 +28,6 @@ class ChoicePrompt(YesNoPrompt):
     """The prompt for a causal language model."""
 
     def __init__(self, causal: CausalModel) -> None:
-        """Make prompts for ``causal``."""
         super().__init__(causal, _QUESTION, _TEXT_TOKENS)
 
     def read(self, instances: Sequence[Instance], layers: Sequence[int], *, margins: bool = False) -> States:
@@ -52,7 +51,6 @@ class YesNo:
     features: tuple[str, ...] = ("yes",)
 
     def __init__(self, causal: CausalModel) -> None:
-        """Measure by ``causal``."""
         self.causal = causal
         self._prompt = ChoicePrompt(causal)
 

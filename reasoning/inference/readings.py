@@ -17,17 +17,12 @@ from ...graph.questions import Question
 
 
 class Reading(NamedTuple):
-    """A relation that answers a question.
+    """A relation that answers a question."""
 
-    Attributes:
-        relation: its name; backwards: from its tail to its head; negated: the answer is that the tail is not so.
-        concepts: it joins concepts of ConceptNet, not events.
-    """
-
-    relation: str
-    backwards: bool = False
-    negated: bool = False
-    concepts: bool = False
+    relation: str  # its name
+    backwards: bool = False  # it is read from its tail to its head
+    negated: bool = False  # the answer is that the tail is not so
+    concepts: bool = False  # it joins concepts of ConceptNet, not events
 
 
 READINGS: Mapping[Question, tuple[Reading, ...]] = MappingProxyType(

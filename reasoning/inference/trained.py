@@ -32,17 +32,12 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Record:
-    """What a trained model does.
+    """What a trained model does."""
 
-    Attributes:
-        task: ``generate`` or ``choose``; kind: ``seq2seq``, ``causal`` or ``encoder``.
-        answers: for ``choose``: ``single`` or ``all`` right choices; source: longest input in tokens.
-    """
-
-    task: str
-    kind: str
-    answers: str
-    source: int
+    task: str  # `generate` or `choose`
+    kind: str  # `seq2seq`, `causal` or `encoder`
+    answers: str  # for `choose`: `single` or `all` right choices
+    source: int  # longest input in tokens
 
     def to_json(self) -> str:
         """Return the record as JSON."""
@@ -67,7 +62,6 @@ class TrainedModel:
     """An open model of ``tacit train cicero``; see :func:`open_trained`."""
 
     def __init__(self, files: ModelFiles, record: Record, opened: Opened) -> None:
-        """Wrap an open model."""
         self.files = files
         self.record = record
         self.opened = opened
@@ -77,7 +71,6 @@ class TrainedModel:
 
     @property
     def signature(self) -> str:
-        """Task, name and digest of the model."""
         return f"trained-2({self.record.task}:{self.files.signature})"
 
     def answer(self, asked: Sequence[tuple[Question, str, Sequence[str]]]) -> list[str]:

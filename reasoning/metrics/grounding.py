@@ -91,17 +91,11 @@ _Edges = dict[tuple[str, str], _Joined]
 
 
 class _ItemConcepts(NamedTuple):
-    """An item's concepts.
+    """An item's concepts."""
 
-    Attributes:
-        response: the first mention of each concept of the response.
-        history: the latest mention of each concept of the history.
-        nearest: the nearest history concepts of each response concept.
-    """
-
-    response: Sequence[Mention]
-    history: dict[str, Found]
-    nearest: Sequence[_Nearest]
+    response: Sequence[Mention]  # the first mention of each concept of the response
+    history: dict[str, Found]  # the latest mention of each concept of the history
+    nearest: Sequence[_Nearest]  # the nearest history concepts of each response concept
 
 
 class Grounding(BatchScoring):
@@ -147,7 +141,6 @@ class Grounding(BatchScoring):
         )
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score many responses; all turns are linked in one call, and all reaches computed in one. ``explain`` adds the paths."""
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
         found = [self._concepts([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]

@@ -53,7 +53,6 @@ class Overall(BatchScoring):
     reads_english = True
 
     def __init__(self, judgement: Judgement, coherence: Coherence) -> None:
-        """Combine two open metrics."""
         self.judgement, self.coherence = judgement, coherence
         self.together = judgement.together
 
@@ -63,7 +62,6 @@ class Overall(BatchScoring):
         return Signature(self.name, tuple(parts), VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score responses; NaN without a history."""
         signature = self.signature
         pairs = [pair_of(item) for item in items]
         odds = iter(self.judgement.log_odds([pair for pair in pairs if pair[0]]))

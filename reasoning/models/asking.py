@@ -62,15 +62,10 @@ def template_tokens(causal: CausalModel, template: Template) -> tuple[list[int],
 
 
 class States(NamedTuple):
-    """What the language model computes where its answer would stand.
+    """What the language model computes where its answer would stand."""
 
-    Attributes:
-        hidden: hidden states of layers, float32, shape (replies, layers, width).
-        margins: log-odds of yes against no in nats, shape (replies,); NaN when they were not asked for.
-    """
-
-    hidden: NDArray[np.float32]
-    margins: NDArray[np.float64]
+    hidden: NDArray[np.float32]  # hidden states of layers, float32, shape (replies, layers, width)
+    margins: NDArray[np.float64]  # log-odds of yes against no in nats, shape (replies,); NaN when they were not asked for
 
 
 class YesNoPrompt:

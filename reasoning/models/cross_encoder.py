@@ -27,7 +27,6 @@ class RatingEncoder:
     """An open cross-encoder; see :func:`open_cross_encoder`."""
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any) -> None:
-        """Wrap a model."""
         scale: Any = getattr(model.config, SCALE, None)
         if model.config.num_labels != 1 or not _is_scale(scale):
             raise ModelError(

@@ -47,7 +47,6 @@ class TextEncoder:
     def __init__(
         self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, batch_tokens: int, cache_size: int,
     ) -> None:  # fmt: skip
-        """Wrap an open model; the arguments are those of :func:`open_encoder`."""
         self.files = files
         self.model = model
         self.tokenizer = tokenizer

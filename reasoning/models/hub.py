@@ -44,17 +44,12 @@ DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The files of a model on disk.
+    """The files of a model on disk."""
 
-    Attributes:
-        name: the hub id, or the folder's own name; folder: where its files are; given: the argument as given, for messages.
-        gguf: name of the GGUF file in the folder; None for other formats.
-    """
-
-    name: str
-    folder: Path
-    given: str
-    gguf: str | None = None
+    name: str  # the hub id, or the folder's own name
+    folder: Path  # where its files are
+    given: str  # the argument as given, for messages
+    gguf: str | None = None  # name of the GGUF file in the folder; None for other formats
 
     @cached_property
     def digest(self) -> str:

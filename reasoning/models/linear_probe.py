@@ -26,21 +26,15 @@ _LARGEST = 2**20
 
 @dataclass(frozen=True)
 class ProbeKind:
-    """What the probes of one use have in common.
+    """What the probes of one use have in common."""
 
-    Attributes:
-        what: the kind in messages, e.g. ``probe of judgement``; command: the command that trains one.
-        file: name of the file in a folder; format: name of its format.
-        keys: attributes of a probe that the file has beside layer, weights, model and facts.
-        shipped: folder of the probe that ships with tacit, if any.
-    """
-
-    what: str
-    command: str
-    file: str
-    format: str
+    what: str  # the kind in messages, e.g. `probe of judgement`
+    command: str  # the command that trains one
+    file: str  # name of the file in a folder
+    format: str  # name of its format
+    # Attributes of a probe that the file has beside layer, weights, model and facts.
     keys: tuple[Literal["yes", "bias", "dtype"], ...]
-    shipped: Path | None = None
+    shipped: Path | None = None  # folder of the probe that ships with tacit, if any
 
     def open(self, path: Path | str | None = None) -> Probe:
         """Open a probe's file, or the folder that holds one; by default the one that ships."""
@@ -66,27 +60,17 @@ class ProbeKind:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A trained probe: a linear function of hidden states that gives log-odds.
-
-    Attributes:
-        layer: the layer whose states it reads, from 1 for the one nearest to the input.
-        weights: of the states, float32, shape (width,).
-        model: signature of the language model that it was trained on and belongs to.
-        yes: weight of the model's log-odds of yes, 0 to leave them out; bias: added to the sum.
-        dtype: number format of the model in training; empty where the kind does not record it.
-        facts: training data and agreement with labels, plain values for JSON.
-        digest: of its file, empty before it is written.
-    """
+    """A trained probe: a linear function of hidden states that gives log-odds."""
 
     kind: ProbeKind
-    layer: int
-    weights: NDArray[np.float32]
-    model: str
-    yes: float = 0.0
-    bias: float = 0.0
-    dtype: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
+    layer: int  # the layer whose states it reads, from 1 for the one nearest to the input
+    weights: NDArray[np.float32]  # of the states, float32, shape (width,)
+    model: str  # signature of the language model that it was trained on and belongs to
+    yes: float = 0.0  # weight of the model's log-odds of yes, 0 to leave them out
+    bias: float = 0.0  # added to the sum
+    dtype: str = ""  # number format of the model in training; empty where the kind does not record it
+    facts: Mapping[str, Any] = field(default_factory=dict)  # training data and agreement with labels, plain values for JSON
+    digest: str = ""  # of its file, empty before it is written
 
     def log_odds(self, hidden: NDArray[np.float32], margins: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return log-odds, shape (n,), from states, shape (n, width), and, where the probe weighs it, the log-odds of yes,

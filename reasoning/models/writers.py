@@ -21,17 +21,12 @@ IGNORED = -100
 
 
 class Limits(NamedTuple):
-    """Limits of a writer, in tokens; the defaults are those of COMET.
+    """Limits of a writer, in tokens; the defaults are those of COMET."""
 
-    Attributes:
-        prompt: most that are read; shortest, longest: least and most that are generated.
-        no_repeat: length of the n-grams that a continuation has once at most; 0: no limit.
-    """
-
-    prompt: int = MAX_LENGTH
-    shortest: int = 0
+    prompt: int = MAX_LENGTH  # most that are read
+    shortest: int = 0  # shortest, longest: least and most that are generated
     longest: int = MAX_LENGTH
-    no_repeat: int = 2
+    no_repeat: int = 2  # length of the n-grams that a continuation has once at most; 0: no limit
 
 
 COMET_LIMITS = Limits()
@@ -54,7 +49,6 @@ class Seq2SeqWriter:
     """A sequence-to-sequence model: its encoder reads the prompt, its decoder generates the tail."""
 
     def __init__(self, model: Any, tokenizer: Any, limits: Limits = COMET_LIMITS) -> None:
-        """Wrap a model."""
         self.model, self.tokenizer, self._limits = model, tokenizer, limits
         self._torch = need("torch", "neural")
         self._end = missing_end(tokenizer)

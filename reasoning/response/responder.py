@@ -124,7 +124,6 @@ class Responder:
     """Samples responses from a causal language model; see :func:`open_responder`."""
 
     def __init__(self, model: CausalModel, *, p: float, most: int, seed: int, batch_size: int) -> None:
-        """Wrap an open model; the arguments are those of :func:`open_responder`."""
         if not 0 < p <= 1:
             raise InputError(f"p must be > 0 and <= 1, not {p}")
         if seed < 0 or batch_size < 1:

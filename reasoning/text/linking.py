@@ -51,24 +51,17 @@ class Mention(Json):
 
 
 class _Word(NamedTuple):
-    """A token that contains a letter or digit, and its role in a run of words.
-
-    Attributes:
-        text, lemma: lower case.
-        joined: a run may continue from the previous word to this one.
-        begins, ends: a run may begin, or end, with it; content: it is a content word.
-        verb: it is a verb; particle: a run that begins with a verb may end with it.
-    """
+    """A token that contains a letter or digit, and its role in a run of words."""
 
     token: Token
-    text: str
+    text: str  # text, lemma: lower case
     lemma: str
-    joined: bool
-    begins: bool
+    joined: bool  # a run may continue from the previous word to this one
+    begins: bool  # begins, ends: a run may begin, or end, with it
     ends: bool
-    content: bool
-    verb: bool
-    particle: bool
+    content: bool  # it is a content word
+    verb: bool  # it is a verb
+    particle: bool  # a run that begins with a verb may end with it
 
 
 class _Span(NamedTuple):

@@ -31,26 +31,17 @@ CACHE_SIZE = 20_000
 
 
 class Word(NamedTuple):
-    """One token of a text with its position in the dependency tree of its sentence.
+    """One token of a text with its position in the dependency tree of its sentence."""
 
-    Attributes:
-        text: as written; start, end: character offsets in the original text.
-        lemma: dictionary form in lower case.
-        pos, tag: universal part of speech (``VERB``), the treebank's own (``VBD``).
-        relation: Universal Dependencies relation to its head (``nsubj``); ``ROOT`` for the root of a sentence.
-        head: index of the head among the words of the text, its own index for a root.
-        sentence: index of its sentence, from 0.
-    """
-
-    text: str
-    start: int
+    text: str  # as written
+    start: int  # start, end: character offsets in the original text
     end: int
-    lemma: str
-    pos: str
+    lemma: str  # dictionary form in lower case
+    pos: str  # pos, tag: universal part of speech (`VERB`), the treebank's own (`VBD`)
     tag: str
-    relation: str
-    head: int
-    sentence: int
+    relation: str  # Universal Dependencies relation to its head (`nsubj`); `ROOT` for the root of a sentence
+    head: int  # index of the head among the words of the text, its own index for a root
+    sentence: int  # index of its sentence, from 0
 
 
 Parse = tuple[Word, ...]

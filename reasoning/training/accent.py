@@ -52,22 +52,15 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The record of a training run.
+    """The record of a training run."""
 
-    Attributes:
-        model: the model that was fine-tuned; dialogues, tuples, none_examples: numbers of examples.
-        loss: mean negative log-likelihood per token of the answers over the batches of the last epoch, in nats.
-        recipe: settings of the training.
-        digest: of the weights, configuration and tokenizer.
-    """
-
-    model: str
-    dialogues: int
+    model: str  # the model that was fine-tuned
+    dialogues: int  # dialogues, tuples, none_examples: numbers of examples
     tuples: int
     none_examples: int
-    loss: float
-    recipe: dict[str, Any]
-    digest: str
+    loss: float  # mean negative log-likelihood per token of the answers over the batches of the last epoch, in nats
+    recipe: dict[str, Any]  # settings of the training
+    digest: str  # of the weights, configuration and tokenizer
 
 
 def examples_of(

@@ -112,18 +112,13 @@ def _loss(scores: Tensor, margin: float, *, mean: bool = True) -> Tensor:
 
 @dataclass(frozen=True)
 class Sources:
-    """The inputs of a training beside the dialogues.
+    """The inputs of a training beside the dialogues."""
 
-    Attributes:
-        graph, analyser: for keywords and hops. encoder: of texts.
-        encoder_id: id of the encoder for the checkpoint, empty for a folder. vectors: of concepts.
-    """
-
-    graph: KnowledgeGraph
+    graph: KnowledgeGraph  # graph, analyser: for keywords and hops
     analyser: Analyser
-    encoder: TextEncoder
-    encoder_id: str
-    vectors: ConceptVectors
+    encoder: TextEncoder  # of texts
+    encoder_id: str  # id of the encoder for the checkpoint, empty for a folder
+    vectors: ConceptVectors  # of concepts
 
 
 @dataclass(frozen=True)

@@ -34,28 +34,21 @@ StageProgress = Callable[[str, int, int], object]
 
 @dataclass
 class Material:
-    """Pairs with their candidates (the true response first, then false ones), as inputs of the model.
-
-    Attributes:
-        candidates: rows of :attr:`Pairs.texts`, shape (pairs, 1 + false ones).
-        vectors: of the texts by :attr:`text_rows`, for a frozen encoder; tokenizer: for a tuned one, of ``length`` tokens.
-        blind: hide the context, to measure how well responses alone can be told apart.
-        keywords: of each text. graphs: by pair and candidate, computed on first use.
-    """
+    """Pairs with their candidates (the true response first, then false ones), as inputs of the model."""
 
     config: GradeConfig
     pairs: Pairs
-    candidates: Rows
+    candidates: Rows  # rows of Pairs.texts, shape (pairs, 1 + false ones)
     graph: KnowledgeGraph
     around: Neighbourhood
     finder: KeywordFinder
-    keywords: list[tuple[Keyword, ...]]
-    vectors: Any = None
+    keywords: list[tuple[Keyword, ...]]  # of each text
+    vectors: Any = None  # of the texts by text_rows, for a frozen encoder
     text_rows: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
-    tokenizer: Any = None
+    tokenizer: Any = None  # for a tuned encoder, of `length` tokens
     length: int = 512
-    blind: bool = False
-    graphs: dict[tuple[int, int], DialogueGraph] = field(default_factory=dict)
+    blind: bool = False  # hide the context, to measure how well responses alone can be told apart
+    graphs: dict[tuple[int, int], DialogueGraph] = field(default_factory=dict)  # by pair and candidate, computed on first use
 
     def __post_init__(self) -> None:
         self._weights = edge_weights(self.config.profile)
@@ -252,22 +245,15 @@ def without_judged(dialogues: Iterable[Sequence[str]], judged: Iterable[Sequence
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Contexts with their responses.
+    """Contexts with their responses."""
 
-    Attributes:
-        texts: the distinct turns. context: rows of a context's turns, the last first, shape (pairs, turns), -1 for none.
-        response: rows of the responses, shape (pairs,). dialogue: the number of each pair's dialogue.
-        dialogues_of: for each text, the dialogues that contain it. responses: rows of texts that are a response.
-        dev: whether each pair is for development.
-    """
-
-    texts: list[str]
-    context: Rows
-    response: Rows
-    dialogue: Rows
-    dialogues_of: list[frozenset[int]]
-    responses: frozenset[int]
-    dev: NDArray[np.bool_]
+    texts: list[str]  # the distinct turns
+    context: Rows  # rows of a context's turns, the last first, shape (pairs, turns), -1 for none
+    response: Rows  # rows of the responses, shape (pairs,)
+    dialogue: Rows  # the number of each pair's dialogue
+    dialogues_of: list[frozenset[int]]  # for each text, the dialogues that contain it
+    responses: frozenset[int]  # rows of texts that are a response
+    dev: NDArray[np.bool_]  # whether each pair is for development
 
 
 def make_pairs(

@@ -32,34 +32,21 @@ STATE = "training.pt"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a model is trained.
+    """How a model is trained."""
 
-    Attributes:
-        steps: optimizer steps, >= 1; batch_size: examples in each, >= 1.
-        rate: the highest learning rate. schedule: of transformers (``get_scheduler``), such as ``linear`` or ``constant``;
-            warmup: share of the steps in which the rate rises from 0.
-        seed: of order, dropout and the random numbers of the loss.
-        keep_every: steps between checkpoints; 0: none.
-        decay: AdamW's weight decay. clip: largest norm of the gradient; 0: no clipping.
-        accumulate: parts of a batch that are run one after the other, to save memory.
-        look_every: steps between measurements; 0: none. patience: measurements without a better ``dev_loss`` after which training
-            stops early; 0: never.
-        optimizer: ``adamw`` or ``adafactor`` (Shazeer and Stern, ICML 2018; with the given rate, not a relative one).
-    """
-
-    steps: int
-    batch_size: int = 32
-    rate: float = 5e-5
-    seed: int = 0
-    keep_every: int = 500
-    schedule: str = "linear"
-    warmup: float = 0.1
-    decay: float = 0.01
-    clip: float = 1.0
-    accumulate: int = 1
-    look_every: int = 0
-    patience: int = 0
-    optimizer: str = "adamw"
+    steps: int  # optimizer steps, >= 1
+    batch_size: int = 32  # examples in each, >= 1
+    rate: float = 5e-5  # the highest learning rate
+    seed: int = 0  # of order, dropout and the random numbers of the loss
+    keep_every: int = 500  # steps between checkpoints; 0: none
+    schedule: str = "linear"  # of transformers (`get_scheduler`), such as `linear` or `constant`
+    warmup: float = 0.1  # share of the steps in which the rate rises from 0
+    decay: float = 0.01  # AdamW's weight decay
+    clip: float = 1.0  # largest norm of the gradient; 0: no clipping
+    accumulate: int = 1  # parts of a batch that are run one after the other, to save memory
+    look_every: int = 0  # steps between measurements; 0: none
+    patience: int = 0  # measurements without a better `dev_loss` after which training stops early; 0: never
+    optimizer: str = "adamw"  # `adamw` or `adafactor` (Shazeer and Stern, ICML 2018; with the given rate, not a relative one)
 
     def check(self) -> None:
         """Raise :class:`InputError` when a value is out of its range."""
@@ -71,22 +58,16 @@ class Plan:
 
 @dataclass
 class State:
-    """The progress of a training.
+    """The progress of a training."""
 
-    Attributes:
-        step: steps done. began: the step from which this run continued, 0 for a fresh start.
-        best, best_step: lowest ``dev_loss`` so far and its step. curve: a row per measurement: ``step``, mean ``loss`` since the
-            one before, and the measured values.
-        losses: sum and number of the losses since the last measurement. weights: those of ``best_step``.
-    """
-
-    step: int = 0
-    began: int = 0
-    best: float = float("inf")
+    step: int = 0  # steps done
+    began: int = 0  # the step from which this run continued, 0 for a fresh start
+    best: float = float("inf")  # best, best_step: lowest `dev_loss` so far and its step
     best_step: int = 0
+    # A row per measurement: `step`, mean `loss` since the one before, and the measured values.
     curve: list[dict[str, float]] = field(default_factory=list)
-    losses: tuple[float, int] = (0.0, 0)
-    weights: dict[str, Any] | None = None
+    losses: tuple[float, int] = (0.0, 0)  # sum and number of the losses since the last measurement
+    weights: dict[str, Any] | None = None  # those of `best_step`
 
 
 def check_output(output: Path, base: str | Path | None = None) -> None:

@@ -53,7 +53,6 @@ class BertScore(Compared):
     name = "bertscore"
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, *, layer: int | None, batch_tokens: int | None) -> None:
-        """Wrap an open encoder; see :func:`make`."""
         layers = model.config.num_hidden_layers
         self.layer = BEST_LAYERS.get(files.name, layers) if layer is None else layer
         if not isinstance(self.layer, int) or not 0 <= self.layer <= layers:
@@ -71,7 +70,6 @@ class BertScore(Compared):
         self._before = "" if plain == blank else " "  # byte-level tokenizers treat a word after a space differently
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference; reads the encoder's files on first use."""
         parts = (("encoder", self.files.signature), ("layer", str(self.layer)), ("idf", "no"), ("rescaled", "no"))
         return Signature(self.name, (*parts, ("transformers", version("transformers").split(".")[0])), VERSION)
 

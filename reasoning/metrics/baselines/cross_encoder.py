@@ -27,15 +27,12 @@ class PredictedRating(BatchScoring):
     together = 128
 
     def __init__(self, encoder: RatingEncoder) -> None:
-        """Predict by ``encoder``."""
         self.encoder = encoder
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference."""
         return Signature(self.name, (("model", self.encoder.files.digest),), VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score responses."""
         values = self.encoder.predict([texts_of(item.history, item.response) for item in items]).tolist()
         return [
             Score(value, Evidence((Piece("feature", value, value, name="predicted rating"),) if explain else ()), self.signature)

@@ -53,7 +53,6 @@ class Fed(BatchScoring):
     together = 256
 
     def __init__(self, model: CausalModel, *, quality: str = DEFAULT_QUALITY, scope: str = "follow-up") -> None:
-        """See :func:`make`."""
         if quality not in qualities():
             raise InputError(f"unknown quality {quality!r} of fed; choose from {', '.join(qualities())}")
         if scope not in SCOPES:
@@ -65,12 +64,10 @@ class Fed(BatchScoring):
         self._weights = [(text, sign / len(texts)) for texts, sign in ((positive, 1), (negative, -1)) for text in texts]
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference; reads the model's files on first use."""
         parts = (("model", self.model.signature), ("quality", self.quality), ("scope", self.scope))
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score many responses; ``explain`` adds a piece for each follow-up."""
         dialogues = [(*item.history, item.response) for item in items for _ in self._weights]
         texts = [text for _ in items for text, _ in self._weights]
         if self.scope == "follow-up":

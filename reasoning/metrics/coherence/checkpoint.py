@@ -42,19 +42,14 @@ _HALVES = ("context", "response")
 
 @dataclass(frozen=True)
 class SelectionHead:
-    """The arrays of the head; d is the length of a pooled vector, w the dimension of the common space.
+    """The arrays of the head; d is the length of a pooled vector, w the dimension of the common space."""
 
-    Attributes:
-        mean, scale: of pooled vectors, shape (d,).
-        context: shape (2 d, w), the last turn's rows first; response: shape (d, w); the biases: shape (w,).
-    """
-
-    mean: Floats
+    mean: Floats  # mean, scale: of pooled vectors, shape (d,)
     scale: Floats
-    context: Floats
-    context_bias: Floats
-    response: Floats
-    response_bias: Floats
+    context: Floats  # shape (2 d, w), the last turn's rows first
+    context_bias: Floats  # shape (w,)
+    response: Floats  # shape (d, w)
+    response_bias: Floats  # shape (w,)
 
     def fits(self, last: Floats, before: Floats, responses: Floats) -> tuple[Floats, Floats]:
         """Return the cosine of each response and its context, shape (n,), and its summands, shape (n, 3): of either turn and the
@@ -129,17 +124,11 @@ class Weights:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """An opened checkpoint; its arrays are read on first use.
+    """An opened checkpoint; its arrays are read on first use."""
 
-    Attributes:
-        folder: its path.
-        header: the content of ``coherence.json``.
-        digest: 12 hex digits of the header's SHA-256.
-    """
-
-    folder: Path
-    header: Mapping[str, Any]
-    digest: str
+    folder: Path  # its path
+    header: Mapping[str, Any]  # the content of `coherence.json`
+    digest: str  # 12 hex digits of the header's SHA-256
 
     @cached_property
     def associations(self) -> AssociationGraph:

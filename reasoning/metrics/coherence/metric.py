@@ -44,14 +44,12 @@ class Coherence(BatchScoring):
         self.together = items_at_a_time(self.parts)
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference."""
         depends = dict(pair for part in self.parts for pair in part.depends)
         models = [(name, depends[name]) for name in ("encoder", "language_model") if name in depends]
         parts = (("checkpoint", self._digest), *models, ("parts", "+".join(self.weights.parts)))
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score responses; NaN without a history."""
         signature = self.signature
         scored = [item for item in items if spoken_turns(item)]
         rows = zip(*(part.measure(scored, explain) for part in self.parts), strict=True)

@@ -70,11 +70,9 @@ class PartMetric(BatchScoring):
         self.together = items_at_a_time([part])
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference."""
         return Signature(self.name, self.part.depends, self.part.version)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score responses; NaN without a history, and where the part cannot judge."""
         signature = self.signature
         measures = iter(self.part.measure([item for item in items if spoken_turns(item)], explain))
         scores = []
@@ -218,7 +216,6 @@ class Expectation:
     together = 128
 
     def __init__(self, model: CausalModel) -> None:
-        """Use ``model``."""
         model.check_spans()
         self.model = model
 

@@ -64,12 +64,10 @@ class Commonsense(BatchScoring):
         self.evidence = evidence
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference; reads a language model's files."""
         parts = (*self.features.signature_parts, ("features", self.model.variant), ("model", self.model.digest))
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score many responses; ``explain`` adds the Shapley values and the triples."""
         if not items:
             return []
         values = self.features.values(items)

@@ -51,34 +51,21 @@ def transform(values: Matrix, features: Sequence[str]) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Regressor:
-    """A trained model: ``m`` networks over ``k`` features.
+    """A trained model: ``m`` networks over ``k`` features."""
 
-    Attributes:
-        features: their names, in the order of the columns.
-        low, high: range of each transformed feature in training, shape (k,); values are clipped to it.
-        mean, scale: of the transformed features, shape (k,); scale is never 0.
-        weights: of each layer of all networks, shapes (m, inputs, outputs), the last with one output.
-        biases: shapes (m, outputs).
-        activation: of the hidden layers: ``relu`` or ``tanh``.
-        background: untransformed feature values of a sample of items, the baseline of explanations, shape (b, k).
-        lowest, highest: range of the ratings in training; scores are clipped to it.
-        facts: further facts (data, scores, versions), plain values for JSON.
-        digest: of its file, empty before it is written.
-    """
-
-    features: tuple[str, ...]
-    low: Matrix
+    features: tuple[str, ...]  # their names, in the order of the columns
+    low: Matrix  # low, high: range of each transformed feature in training, shape (k,); values are clipped to it
     high: Matrix
-    mean: Matrix
+    mean: Matrix  # mean, scale: of the transformed features, shape (k,); scale is never 0
     scale: Matrix
-    weights: tuple[Matrix, ...]
-    biases: tuple[Matrix, ...]
-    activation: str
-    background: Matrix
-    lowest: float
+    weights: tuple[Matrix, ...]  # of each layer of all networks, shapes (m, inputs, outputs), the last with one output
+    biases: tuple[Matrix, ...]  # shapes (m, outputs)
+    activation: str  # of the hidden layers: `relu` or `tanh`
+    background: Matrix  # untransformed feature values of a sample of items, the baseline of explanations, shape (b, k)
+    lowest: float  # lowest, highest: range of the ratings in training; scores are clipped to it
     highest: float
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)  # further facts (data, scores, versions), plain values for JSON
+    digest: str = ""  # of its file, empty before it is written
 
     @property
     def variant(self) -> str:

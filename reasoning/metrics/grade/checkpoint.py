@@ -34,23 +34,16 @@ KIND = "a GRADE checkpoint"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A trained GRADE model.
+    """A trained GRADE model."""
 
-    Attributes:
-        model: the network, on the CPU. idf: the table for its keywords.
-        encoder: signature of the sentence encoder; encoder_id: its hub id, empty for a folder.
-        vectors: signature of the concept vectors that it was trained with.
-        facts: facts recorded by training. digest: of the files, empty before they are written. folder: where they are.
-    """
-
-    model: GradeModel
-    idf: IdfTable
-    encoder: str
-    encoder_id: str
-    vectors: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
-    folder: Path | None = None
+    model: GradeModel  # the network, on the CPU
+    idf: IdfTable  # the table for its keywords
+    encoder: str  # signature of the sentence encoder
+    encoder_id: str  # its hub id, empty for a folder
+    vectors: str  # signature of the concept vectors that it was trained with
+    facts: Mapping[str, Any] = field(default_factory=dict)  # facts recorded by training
+    digest: str = ""  # of the files, empty before they are written
+    folder: Path | None = None  # where they are
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: Any = None) -> str:

@@ -98,7 +98,6 @@ class TableVectors:
 
     @property
     def signature(self) -> str:
-        """Digest of the file that the vectors were read from."""
         return f"table:{self._table.sha256[:12]}"
 
     def of(self, concepts: Sequence[str]) -> Floats:
@@ -139,7 +138,6 @@ class EncodedVectors:
 
     @property
     def signature(self) -> str:
-        """The encoder's signature."""
         return f"encoder:{self._encoder.signature}"
 
     def of(self, concepts: Sequence[str]) -> Floats:

@@ -47,16 +47,11 @@ def edge_weights(profile: str, max_hops: int = MAX_HOPS) -> Floats:
 
 
 class DialogueGraph(NamedTuple):
-    """One dialogue's keywords as concepts.
+    """One dialogue's keywords as concepts."""
 
-    Attributes:
-        context, response: concept URIs, distinct within a side.
-        hops: int8, shape ``(len(context), len(response))``; -1 where no path is short enough.
-    """
-
-    context: tuple[str, ...]
+    context: tuple[str, ...]  # context, response: concept URIs, distinct within a side
     response: tuple[str, ...]
-    hops: Hops
+    hops: Hops  # int8, shape `(len(context), len(response))`; -1 where no path is short enough
 
     @property
     def concepts(self) -> tuple[str, ...]:
@@ -71,19 +66,12 @@ def build(graph: KnowledgeGraph, context: Sequence[str], response: Sequence[str]
 
 
 class GraphBatch(NamedTuple):
-    """The dialogue graphs of one batch, padded to the largest, n nodes.
+    """The dialogue graphs of one batch, padded to the largest, n nodes."""
 
-    Attributes:
-        concepts: the distinct concepts of all graphs, u in number.
-        nodes: int64, shape (batch, n): the index in ``concepts`` of each node; 0 for padding.
-        mask: bool, shape (batch, n): false for padding.
-        adjacency: float32, shape (batch, n, n): A, symmetric, zero on the diagonal and for padding.
-    """
-
-    concepts: tuple[str, ...]
-    nodes: NDArray[np.int64]
-    mask: NDArray[np.bool_]
-    adjacency: Floats
+    concepts: tuple[str, ...]  # the distinct concepts of all graphs, u in number
+    nodes: NDArray[np.int64]  # int64, shape (batch, n): the index in `concepts` of each node; 0 for padding
+    mask: NDArray[np.bool_]  # bool, shape (batch, n): false for padding
+    adjacency: Floats  # float32, shape (batch, n, n): A, symmetric, zero on the diagonal and for padding
 
 
 def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
@@ -124,17 +112,11 @@ MOST = 16
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """A keyword of a dialogue.
+    """A keyword of a dialogue."""
 
-    Attributes:
-        mention: its first mention in its utterance, with its concept.
-        score: part-of-speech weight x count / length x idf, above the threshold.
-        turn: index of its turn in the history, from 0; None in the response.
-    """
-
-    mention: Mention
-    score: float
-    turn: int | None = None
+    mention: Mention  # its first mention in its utterance, with its concept
+    score: float  # part-of-speech weight x count / length x idf, above the threshold
+    turn: int | None = None  # index of its turn in the history, from 0; None in the response
 
 
 class IdfTable:
@@ -144,7 +126,6 @@ class IdfTable:
     """
 
     def __init__(self, utterances: int, counts: Mapping[str, int]) -> None:
-        """Keep the counts, as :meth:`count` returns them."""
         self.utterances = utterances
         self.counts = dict(sorted(counts.items()))
 
@@ -168,12 +149,10 @@ class IdfTable:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
         return {"utterances": self.utterances, "counts": self.counts}
 
     @classmethod
     def from_dict(cls, data: Any) -> IdfTable:
-        """Read back what :meth:`to_dict` gave."""
         try:
             utterances, counts = data["utterances"], data["counts"]
             whole = isinstance(utterances, int) and all(

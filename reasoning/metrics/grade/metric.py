@@ -76,7 +76,6 @@ class Grade(BatchScoring):
         self._lock = threading.Lock()
 
     def own_signature(self) -> Signature:
-        """Return the signature without the reference."""
         parts = (
             ("graph", self.graph.manifest().digest), ("pipeline", self.finder.linker.analyser.signature),
             ("checkpoint", self.checkpoint.digest), ("encoder", self.encoder.signature),
@@ -86,7 +85,6 @@ class Grade(BatchScoring):
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        """Score many responses; ``explain`` adds the effects of keywords, the paths and the attention."""
         scores: list[Score] = []
         for start in range(0, len(items), TOGETHER):
             scores += self._together(items[start : start + TOGETHER], explain)
@@ -243,16 +241,11 @@ Doubles = NDArray[np.float64]
 
 
 class Findings(NamedTuple):
-    """The network's output for one dialogue with keywords removed, and its attention.
+    """The network's output for one dialogue with keywords removed, and its attention."""
 
-    Attributes:
-        without_any: the score without any keyword. without: the score without each node, the context's first.
-        attention: shape (n, n), the mean over layers and heads.
-    """
-
-    without_any: float
-    without: Doubles
-    attention: Doubles
+    without_any: float  # the score without any keyword
+    without: Doubles  # the score without each node, the context's first
+    attention: Doubles  # shape (n, n), the mean over layers and heads
 
 
 def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, place: int) -> Findings:

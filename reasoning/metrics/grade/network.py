@@ -111,59 +111,42 @@ def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> T
 
 @dataclass(frozen=True, slots=True)
 class GradeConfig(Json):
-    """Configuration of a checkpoint; part of its digest.
+    """Configuration of a checkpoint; part of its digest."""
 
-    Attributes:
-        utterance: ``frozen``: the encoder is not trained and encodes every turn separately; ``tuned``: it reads context and
-            response together (eq. 1) and is fine-tuned.
-        text_width: width of the encoder's output for a text (frozen: mean, maximum and first token) or a token (tuned).
-        concept_dimension: length of a concept's vector.
-        limits: N_1, N_2, …, neighbours averaged at each hop; empty: only the concept's own vector.
-        profile: ``paper`` or ``released`` edge weights.
-        graph: there is a graph branch. hop_attention: its attention is weighted by hops.
-        turns: last turns of the history that are the context.
-        hidden: width of nodes. layers, heads: of graph attention. head: widths of the hidden layers of the head (eq. 11).
-        pair: width of a text in the frozen branch. pooling: of the tuned branch's tokens, ``mean`` or ``first``, that is [CLS].
-        threshold, most: of keywords.
-    """
-
+    # `frozen`: the encoder is not trained and encodes every turn separately; `tuned`: it reads context and response together
+    # (eq. 1) and is fine-tuned.
     utterance: str = "frozen"
-    text_width: int = 1152
-    concept_dimension: int = 384
-    limits: tuple[int, ...] = (10, 10)
-    profile: str = "paper"
-    graph: bool = True
-    hop_attention: bool = True
-    turns: int = 2
-    hidden: int = 128
-    layers: int = 3
+    text_width: int = 1152  # width of the encoder's output for a text (frozen: mean, maximum and first token) or a token (tuned)
+    concept_dimension: int = 384  # length of a concept's vector
+    limits: tuple[int, ...] = (10, 10)  # N_1, N_2, …, neighbours averaged at each hop; empty: only the concept's own vector
+    profile: str = "paper"  # `paper` or `released` edge weights
+    graph: bool = True  # there is a graph branch
+    hop_attention: bool = True  # its attention is weighted by hops
+    turns: int = 2  # last turns of the history that are the context
+    hidden: int = 128  # width of nodes
+    layers: int = 3  # layers, heads: of graph attention
     heads: int = 4
-    head: tuple[int, ...] = (128, 64)
-    pair: int = 128
-    pooling: str = "mean"
-    threshold: float = 0.15
+    head: tuple[int, ...] = (128, 64)  # widths of the hidden layers of the head (eq. 11)
+    pair: int = 128  # width of a text in the frozen branch
+    pooling: str = "mean"  # of the tuned branch's tokens, `mean` or `first`, that is [CLS]
+    threshold: float = 0.15  # threshold, most: of keywords
     most: int = 16
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> GradeConfig:
-        """Read back what :meth:`to_dict` gave."""
         if set(row) != {field.name for field in fields(cls)}:
             raise ValueError("its settings are not those of a GRADE model")
         return cls(**{**row, **{name: tuple(int(one) for one in row[name]) for name in ("limits", "head")}})
 
 
 class Graphs(NamedTuple):
-    """A batch of dialogue graphs as tensors.
+    """A batch of dialogue graphs as tensors."""
 
-    Attributes:
-        concepts: (u, 1 + K, d) own vectors and neighbours' means; or (u, d), initial node vectors that were already computed.
-        nodes: (b, n) indices in it. mask: (b, n). adjacency: (b, n, n).
-    """
-
+    # (u, 1 + K, d) own vectors and neighbours' means; or (u, d), initial node vectors that were already computed.
     concepts: Tensor
-    nodes: Tensor
-    mask: Tensor
-    adjacency: Tensor
+    nodes: Tensor  # (b, n) indices in it
+    mask: Tensor  # (b, n)
+    adjacency: Tensor  # (b, n, n)
 
 
 class FrozenReading(nn.Module):

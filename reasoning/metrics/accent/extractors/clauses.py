@@ -53,43 +53,27 @@ class Mood(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One clause of a turn.
+    """One clause of a turn."""
 
-    Attributes:
-        subject: words of the subject; empty when there is none.
-        who: the participant or noun of the subject; empty when there is none.
-        person: the subject is a person; plural: it takes a plural verb.
-        verb: lemma of the verb, ``be`` for a copula; core: lemma of the predicate (the adjective or noun after a copula).
-        pos: universal part of speech of the predicate.
-        phrase: the verb in base form and its dependents, without subject, negation and auxiliaries.
-        aim: the same without verbs of wanting or trying ("try it" of "want to try it").
-        denied: the clause is negated; modals: auxiliaries and governing verbs of modality ("can", "want", "will").
-        mood: statement, question or command; asked: its question word, empty when there is none.
-        connective: the word that joins it to another clause ("because", "but", "to", "and"), or empty; other: that clause's
-            number in the turn, by default the preceding one, None for the first.
-        relation: its relation in the tree.
-        past: the verb is in a past tense; sentence: number of its sentence; start, end: its characters.
-    """
-
-    subject: Words
-    who: str
-    person: bool
-    plural: bool
-    verb: str
-    core: str
-    pos: str
-    phrase: Words
-    aim: Words
-    denied: bool
-    modals: frozenset[str]
-    mood: Mood
-    asked: str
-    connective: str
-    other: int | None
-    relation: str
-    past: bool
-    sentence: int
-    start: int
+    subject: Words  # words of the subject; empty when there is none
+    who: str  # the participant or noun of the subject; empty when there is none
+    person: bool  # the subject is a person
+    plural: bool  # it takes a plural verb
+    verb: str  # lemma of the verb, `be` for a copula
+    core: str  # lemma of the predicate (the adjective or noun after a copula)
+    pos: str  # universal part of speech of the predicate
+    phrase: Words  # the verb in base form and its dependents, without subject, negation and auxiliaries
+    aim: Words  # the same without verbs of wanting or trying ("try it" of "want to try it")
+    denied: bool  # the clause is negated
+    modals: frozenset[str]  # auxiliaries and governing verbs of modality ("can", "want", "will")
+    mood: Mood  # statement, question or command
+    asked: str  # its question word, empty when there is none
+    connective: str  # the word that joins it to another clause ("because", "but", "to", "and"), or empty
+    other: int | None  # that clause's number in the turn, by default the preceding one, None for the first
+    relation: str  # its relation in the tree
+    past: bool  # the verb is in a past tense
+    sentence: int  # number of its sentence
+    start: int  # start, end: its characters
     end: int
 
 

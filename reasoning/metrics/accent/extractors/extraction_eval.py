@@ -42,28 +42,19 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Agreement on the presence of one relation, or of all.
+    """Agreement on the presence of one relation, or of all."""
 
-    Attributes:
-        relation: its name, or ``micro`` (all pairs of dialogue and relation together) or ``macro`` (mean over the relations).
-        human, extracted, both: numbers of dialogues that have it by either side, or by both.
-        precision, recall, f1: in 0..1; 0 where undefined.
-        chance: the F1 expected by chance, for the same number of dialogues drawn at random by relation.
-        bleu: BLEU-2, in 0..1; similarity: cosine, in -1..1; bertscore: F1, in -1..1; over pairs that both sides have, None
-            without any.
-    """
-
-    relation: str
-    human: int
+    relation: str  # its name, or `micro` (all pairs of dialogue and relation together) or `macro` (mean over the relations)
+    human: int  # human, extracted, both: numbers of dialogues that have it by either side, or by both
     extracted: int
     both: int
-    precision: Estimate
+    precision: Estimate  # precision, recall, f1: in 0..1; 0 where undefined
     recall: Estimate
     f1: Estimate
-    chance: float
-    bleu: Estimate
-    similarity: Estimate
-    bertscore: Estimate
+    chance: float  # the F1 expected by chance, for the same number of dialogues drawn at random by relation
+    bleu: Estimate  # BLEU-2, in 0..1; this and the following over pairs that both sides have, None without any
+    similarity: Estimate  # cosine, in -1..1
+    bertscore: Estimate  # F1, in -1..1
 
 
 def compare_tuples(

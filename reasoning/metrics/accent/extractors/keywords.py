@@ -61,7 +61,6 @@ class KeywordExtractor:
 
     @property
     def signature(self) -> str:
-        """Version, graph, pipeline and limit."""
         return f"cskb-{VERSION};graph={self.graph.manifest().digest};pipeline={self.analyser.signature};limit={self.limit}"
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:

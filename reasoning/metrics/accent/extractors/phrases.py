@@ -187,16 +187,11 @@ Speaker = Literal[0, 1]
 
 
 class Participant(NamedTuple):
-    """A participant in a phrase.
+    """A participant in a phrase."""
 
-    Attributes:
-        who: ``0`` and ``1`` for the speakers, else the pronoun or name of a third person.
-        possessive: in the genitive; plain: the word itself, used where no name is left.
-    """
-
-    who: str
-    possessive: bool
-    plain: str
+    who: str  # `0` and `1` for the speakers, else the pronoun or name of a third person
+    possessive: bool  # in the genitive
+    plain: str  # the word itself, used where no name is left
 
 
 Phrase = Sequence[str | Participant]

@@ -36,19 +36,13 @@ def _together(found: re.Match[str]) -> str:
 
 
 class StatedEvent(NamedTuple):
-    """An event that a turn states, asks about or demands.
+    """An event that a turn states, asks about or demands."""
 
-    Attributes:
-        text: worded as a head of ATOMIC, e.g. ``PersonX buys a ticket``.
-        people: who PersonX, PersonY and PersonZ are: ``1`` the speaker, ``0`` the other speaker, else a pronoun or name.
-        subject: noun that is its subject where that is no person, else empty.
-        start, end: its characters.
-    """
-
-    text: str
+    text: str  # worded as a head of ATOMIC, e.g. `PersonX buys a ticket`
+    # Who PersonX, PersonY and PersonZ are: `1` the speaker, `0` the other speaker, else a pronoun or name.
     people: tuple[str, ...]
-    subject: str
-    start: int
+    subject: str  # noun that is its subject where that is no person, else empty
+    start: int  # start, end: its characters
     end: int
 
 
@@ -62,7 +56,6 @@ class RuleExtractor:
 
     @property
     def signature(self) -> str:
-        """Version of the rules, and the pipeline."""
         return f"rules-{VERSION};pipeline={self.parser.signature}"
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:

@@ -43,7 +43,6 @@ class T5Extractor:
         dtype: str,
         cache_size: int,
     ) -> None:
-        """Wrap an open model; the arguments are those of :func:`make`."""
         for name, value, least in (
             ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
             ("max_length", max_length, LEAST_LENGTH),

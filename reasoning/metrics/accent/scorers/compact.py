@@ -44,12 +44,9 @@ Scales = Mapping[str, Mapping[str, Scale]]
 
 @dataclass(frozen=True)
 class Tower:
-    """One hidden layer: ``unit(out @ silu(in @ x + bias + relation[r]))``.
+    """One hidden layer: ``unit(out @ silu(in @ x + bias + relation[r]))``."""
 
-    Attributes:
-        weights: by name: ``in`` (d, hidden), ``bias`` (hidden,), ``relation`` (relations, hidden), ``out`` (hidden, keys).
-    """
-
+    # By name: `in` (d, hidden), `bias` (hidden,), `relation` (relations, hidden), `out` (hidden, keys).
     weights: Mapping[str, Vectors]
 
     def __call__(self, vectors: Vectors, relation: int) -> Vectors:
@@ -62,31 +59,22 @@ class Tower:
 
 @dataclass(frozen=True)
 class Compact:
-    """A retrieval model.
+    """A retrieval model."""
 
-    Attributes:
-        relations: names, by number.
-        texts: heads, and tails as statements (:func:`tacit.reasoning.metrics.accent.verbalise.statement`).
-        members: for each relation the numbers of the tails in its pool, ascending.
-        triples: for each relation the numbers of head and tail of each triple whose tail is in the pool, ascending, shape (n, 2).
-        basis: projection of embeddings before quantisation, shape (d, rank); kept: the quantised embeddings of the texts.
-        query, key: the towers of heads and of tails; encoder: name and signature of the sentence encoder.
-        scales: by the name of a score and by relation, its mean and standard deviation over random pairs.
-        facts: training data, settings and measurements; digest: 12 hex digits of the file.
-    """
-
-    relations: tuple[str, ...]
-    texts: tuple[str, ...]
-    members: tuple[NDArray[np.int64], ...]
+    relations: tuple[str, ...]  # names, by number
+    texts: tuple[str, ...]  # heads, and tails as statements (verbalise.statement)
+    members: tuple[NDArray[np.int64], ...]  # for each relation the numbers of the tails in its pool, ascending
+    # For each relation the numbers of head and tail of each triple whose tail is in the pool, ascending, shape (n, 2).
     triples: tuple[NDArray[np.int64], ...]
-    basis: Vectors
-    kept: Quantised
-    query: Tower
+    basis: Vectors  # projection of embeddings before quantisation, shape (d, rank)
+    kept: Quantised  # the quantised embeddings of the texts
+    query: Tower  # query, key: the towers of heads and of tails
     key: Tower
-    encoder: tuple[str, str]
+    encoder: tuple[str, str]  # name and signature of the sentence encoder
+    # By the name of a score and by relation, its mean and standard deviation over random pairs.
     scales: Scales = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)  # training data, settings and measurements
+    digest: str = ""  # 12 hex digits of the file
 
     def text(self, text: int) -> str:
         """Return a text by its number, in the current wording of events; older models hold ``PersonX breathings``."""
@@ -187,16 +175,11 @@ _BLOCK = 8192
 
 @dataclass(frozen=True)
 class Quantised:
-    """Product-quantised vectors.
+    """Product-quantised vectors."""
 
-    Attributes:
-        books: centroids of each part, shape (parts, 256, width); codes: the nearest of them, shape (n, parts).
-        lengths: of the decoded vectors, shape (n,); dot products are divided by them, so decoded vectors have unit length.
-    """
-
-    books: Vectors
-    codes: Codes
-    lengths: Vectors
+    books: Vectors  # centroids of each part, shape (parts, 256, width)
+    codes: Codes  # the nearest of them, shape (n, parts)
+    lengths: Vectors  # of the decoded vectors, shape (n,); dot products are divided by them, so decoded vectors have unit length
 
     def vectors(self, rows: NDArray[np.int64]) -> Vectors:
         """Return the decoded vectors of ``rows``, shape (rows, parts * width), of unit length."""

@@ -36,7 +36,6 @@ class KgBert:
     relations = None
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any) -> None:
-        """Wrap a model."""
         if model.config.num_labels != 2 or tokenizer.sep_token is None:
             raise ModelError(f"the model {files.given!r} is not a KG-BERT; give one with two classes and a separator token")
         self.files = files
@@ -46,7 +45,6 @@ class KgBert:
 
     @property
     def signature(self) -> str:
-        """The model's name and digest."""
         return f"kg-bert({self.files.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
@@ -92,12 +90,10 @@ class TuplePlausibility:
     relations = None
 
     def __init__(self, encoder: RatingEncoder) -> None:
-        """Predict by ``encoder``."""
         self.encoder = encoder
 
     @property
     def signature(self) -> str:
-        """The model's name and digest."""
         return f"cross-encoder({self.encoder.files.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:

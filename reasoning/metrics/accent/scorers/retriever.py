@@ -84,17 +84,11 @@ Places = NDArray[np.int64]
 
 
 class RetrieverResult(NamedTuple):
-    """The scores of a tuple.
+    """The scores of a tuple."""
 
-    Attributes:
-        closeness: largest cosine with an expected tail, in 0..1.
-        match: cosine of the head's query with the tail's key, by which tails are ranked, in -1..1.
-        closest: the expected tails that are closest.
-    """
-
-    closeness: float
-    match: float
-    closest: tuple[CloseTail, ...]
+    closeness: float  # largest cosine with an expected tail, in 0..1
+    match: float  # cosine of the head's query with the tail's key, by which tails are ranked, in -1..1
+    closest: tuple[CloseTail, ...]  # the expected tails that are closest
 
 
 class Measurement(NamedTuple):
@@ -168,7 +162,6 @@ class Match:
     """The scorer ``match``: the retriever's match alone."""
 
     def __init__(self, retriever: Retriever) -> None:
-        """Score by the matches of ``retriever``."""
         self.retriever = retriever
         self.relations = retriever.relations
         self.signature = f"match({retriever.model.digest})"
@@ -202,15 +195,11 @@ _LEAST = 1e-300
 
 
 class Contribution(NamedTuple):
-    """A triple that contributes to a tuple's support.
+    """A triple that contributes to a tuple's support."""
 
-    Attributes:
-        head, tail: numbers of its texts; head_likeness, tail_likeness: their cosines with the scored head and tail.
-    """
-
-    head: int
+    head: int  # head, tail: numbers of its texts
     tail: int
-    head_likeness: float
+    head_likeness: float  # head_likeness, tail_likeness: their cosines with the scored head and tail
     tail_likeness: float
 
 

@@ -44,7 +44,6 @@ class Comet:
     """An open COMET; :attr:`calls` counts the queries that went through the model."""
 
     def __init__(self, files: ModelFiles, writer: Writer, *, beams: int = BEAMS) -> None:
-        """Wrap a model; see :func:`open_comet`."""
         self.files = files
         self.beams = beams
         self.calls = 0

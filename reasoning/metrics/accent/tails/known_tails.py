@@ -30,25 +30,16 @@ class Query(NamedTuple):
 
 
 class KnownTail(NamedTuple):
-    """A known tail of a head.
+    """A known tail of a head."""
 
-    Attributes:
-        text: in the graph's or the model's wording; form: its :func:`~tacit.reasoning.metrics.accent.verbalise.statement`.
-        origin: the kind of source.
-        head: the head whose tail it is; with the origin ``nearest`` it differs from the query's.
-        likeness: cosine of that head with the query's head; 1 when they are the same.
-        source: of the assertion: ``atomic2020``, ``comet:<model>``, ``retriever:<digest>``.
-        rank: place among the source's tails for the head, from 0; score: given by the source, None for tails of a dataset.
-    """
-
-    text: str
-    form: str
-    origin: Origin
-    head: str
-    likeness: float
-    source: str
-    rank: int = 0
-    score: float | None = None
+    text: str  # in the graph's or the model's wording
+    form: str  # its verbalise.statement
+    origin: Origin  # the kind of source
+    head: str  # the head whose tail it is; with the origin `nearest` it differs from the query's
+    likeness: float  # cosine of that head with the query's head; 1 when they are the same
+    source: str  # of the assertion: `atomic2020`, `comet:<model>`, `retriever:<digest>`
+    rank: int = 0  # place among the source's tails for the head, from 0
+    score: float | None = None  # given by the source, None for tails of a dataset
 
     def assertion(self, relation: str) -> Assertion:
         """Return it as an assertion of a graph."""

@@ -24,7 +24,6 @@ class Provenance:
     """Looks up the assertions behind known tails in one graph, with an LRU cache."""
 
     def __init__(self, graph: KnowledgeGraph, cache_size: int = 20_000) -> None:
-        """Look up in ``graph``."""
         self.graph = graph
         self._found: LruCache[_Key, tuple[Path | None]] = LruCache(cache_size)
 

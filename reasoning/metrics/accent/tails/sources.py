@@ -213,7 +213,6 @@ class Chain:
     """Several tail sources as one."""
 
     def __init__(self, sources: Sequence[TailSource]) -> None:
-        """Query ``sources`` in this order."""
         self.sources = tuple(sources)
         self.signature = ",".join(source.signature for source in sources if source.signature) or "none"
 
