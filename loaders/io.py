@@ -235,10 +235,7 @@ class ByteSource:
 
 
 def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
-    """Decompress every member of a gzip file that begins with ``data`` and continues with ``read()``, until that returns nothing.
-
-    Zero padding after a member is allowed; any other data, and a wrong checksum or length, is :class:`_Damaged`.
-    """
+    """Decompress every member of a gzip file, zero padding allowed; any other data, a wrong checksum or length is _Damaged."""
     from isal import igzip_lib
 
     decompressor: igzip_lib.IgzipDecompressor | None = None

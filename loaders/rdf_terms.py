@@ -114,10 +114,8 @@ def text_node(text: str, language: str) -> str | None:
 
 
 def read_mapping(mapping: Mapping[str, str | None] | str | os.PathLike[str] | None) -> dict[str, str]:
-    """Return predicate IRI -> relation, with an empty text for predicates to exclude; from a file when a path is given.
-
-    The entries are at the top level of the TOML or JSON file, or in its table ``predicates``.
-    """
+    """Return predicate IRI -> relation, empty to exclude one, from a TOML or JSON file (in its table ``predicates``) where
+    given."""
     if mapping is None:
         return {}
     where = "the mapping"

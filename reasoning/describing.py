@@ -99,11 +99,8 @@ def describe_metrics(graph: KnowledgeGraph | None = None) -> list[MetricDescript
 
 
 def recommend(described: Iterable[MetricDescription]) -> list[MetricDescription]:
-    """Mark the recommended metric: of those that are ready and need no references, the one that agrees best with human ratings.
-
-    Agreement is the mean of Pearson's and Spearman's correlation over the sets. When no ready metric was measured, none is
-    marked.
-    """
+    """Mark the recommended metric: of those that are ready and need no references, the one with the best mean of both
+    correlations."""
     rows = list(described)
     fit = [row for row in rows if row.ready and row.better == "higher" and row.agreement and "references" not in row.needs]
     best = max(fit, key=lambda row: row.agreement.mean if row.agreement else 0.0, default=None)
@@ -238,9 +235,7 @@ def lacking(name: str, graph: bool) -> tuple[str, str]:
 
 
 def _missing(kind: MetricKind, graph: bool) -> tuple[str, str]:
-    """Return what is missing for scoring with the default options, and the command that installs or makes it; empty texts for
-    nothing.
-    """
+    """Return what scoring with the default options lacks, and the command that gets it; empty texts for nothing."""
     for package in kind.packages:
         if find_spec(package) is None:
             return f"the package {package}", _install(package, kind.extra) if kind.extra else f"pip install {package}"

@@ -59,11 +59,8 @@ class EventLinker:
         self.mentioning = self.mentions = self.same = 0
 
     def links(self, events: Sequence[str], progress: Callable[[int], None] | None = None) -> Iterator[Link]:
-        """Yield the links of ``events``, all events of the graph by URI; in an order that depends on the set of events only.
-
-        Mentions come first: of each event, one link to each concept that it mentions, with the place of the first mention.
-        ``progress`` is called with the number of events since its last call.
-        """
+        """Yield the links of ``events``, the mentions first, in an order that depends on the set of events only; ``progress``
+        counts events."""
         keys: dict[str, list[str]] = defaultdict(list)
         ordered = sorted(events)
         for start in range(0, len(ordered), _BATCH):
@@ -136,10 +133,8 @@ class _ParsedEvents:
 
 
 def _with_pronouns(text: str) -> tuple[str, list[int]]:
-    """Return ``text`` with pronouns for its placeholders, and the offset in ``text`` of each character and of the end.
-
-    The pipeline never saw "PersonX": with pronouns it finds the verb of 89 % of ATOMIC's heads, without them of 36 %.
-    """
+    """Return ``text`` with pronouns for its placeholders, which the pipeline never saw, and the offset in it of each
+    character."""
     parts: list[str] = []
     offsets: list[int] = []
     done = 0

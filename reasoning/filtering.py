@@ -86,10 +86,7 @@ class TripleFilter:
         )
 
     def matches(self, dialogues: Sequence[Sequence[str]]) -> list[tuple[Match, ...]]:
-        """Return the triples of each dialogue, by turn and then strongest first; a dialogue without any is not kept.
-
-        All distinct turns are linked together, and each distinct pair of turns is searched once.
-        """
+        """Return the triples of each dialogue, by turn and then strongest first; a dialogue without any is not kept."""
         checked = [check_turns(turns) for turns in dialogues]
         turns = list(dict.fromkeys(chain.from_iterable(checked)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))

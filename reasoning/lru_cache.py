@@ -43,10 +43,7 @@ class LruCache(Generic[K, V]):
                 self._entries.popitem(last=False)
 
     def get_all(self, keys: Iterable[K], compute: Callable[[list[K]], Iterable[V]]) -> dict[K, V]:
-        """Return the value of each distinct key.
-
-        ``compute`` is called once with the keys that are missing, if there are any, in order, and returns their values.
-        """
+        """Return the value of each distinct key; ``compute`` is called once with those that are missing, if any, in order."""
         distinct = dict.fromkeys(keys)
         found = {key: value for key in distinct if (value := self.get(key)) is not None}
         missing = [key for key in distinct if key not in found]

@@ -36,9 +36,8 @@ def annotated_types(make: Callable[..., Any], option: str) -> list[str]:
 
 
 def option_types(make: Callable[..., Any], option: str) -> list[str]:
-    """Return the types that ``option`` takes, as keys of ``_TYPE_NAMES``; ``object`` for values that only the Python API can
-    pass.
-    """
+    """Return the types that ``option`` takes, as keys of ``_TYPE_NAMES``; ``object`` where only the Python API can pass a
+    value."""
     known = {name: [name] for name in _TYPE_NAMES} | {"Path": ["str"], "FilePath": ["str"]}
     known["Any"] = ["object", "None"] if option in FOR_PROGRAMS else ["str", "object", "None"]
     return list(dict.fromkeys(kind for name in annotated_types(make, option) for kind in known.get(name, ["object"])))

@@ -116,10 +116,8 @@ class Reference:
 
 
 def quantiles_of(values: Sequence[float]) -> tuple[float, ...]:
-    """Return 201 quantiles: at index ``i`` the least of ``values`` that at least ``i / 2`` per cent of them do not exceed.
-
-    Every quantile is one of ``values`` (at least one, none NaN), so that ties stay ties.
-    """
+    """Return 201 quantiles, each one of ``values``: at index ``i`` the least that at least ``i / 2`` per cent of them do not
+    exceed."""
     ordered = sorted(float(value) for value in values)
     last = QUANTILES - 1
     return tuple(ordered[max(-(-place * len(ordered) // last) - 1, 0)] for place in range(QUANTILES))

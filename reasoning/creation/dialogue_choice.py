@@ -41,10 +41,7 @@ class Limits:
 def choose_dialogues(
     dialogues: Sequence[Sequence[str]], limits: Limits | None = None, *, progress: Callable[[int], object] | None = None
 ) -> list[Left | None]:
-    """Return for each dialogue, a list of turns, the first reason of :class:`Left` for which it is left out; None: it is chosen.
-
-    Of duplicates the first is chosen. Word weights come from the dialogues that are within the other limits.
-    """
+    """Return for each dialogue the first reason for which it is left out, None for none; of duplicates the first is chosen."""
     limits = limits or Limits()
     if not limits.cosine > 0:
         raise InputError(f"the cosine of duplicates is {limits.cosine}; give one above 0")

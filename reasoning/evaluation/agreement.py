@@ -39,11 +39,8 @@ class Judged:
 
 
 def conversations(items: Sequence[tuple[Sequence[str], str]]) -> NDArray[np.int64]:
-    """Return the number of each item's conversation, shape (n,), from 0 in order of first appearance.
-
-    Two ``(history, response)`` belong to one conversation when their histories are equal, or when the history of one begins with
-    all turns of the other, including its response.
-    """
+    """Return the number of each item's conversation, shape (n,), in order of first appearance: items share one when their
+    histories are equal, or one's history begins with all turns of the other, its response included."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -88,10 +88,7 @@ def cider_each(pairs: Sequence[Pair]) -> NDArray[np.float64]:
 
 
 def distinct_n(pairs: Sequence[Pair], n: int = 2) -> float:
-    """Return the share of distinct n-grams among all of the generated texts, in 0..1 (Li et al., NAACL 2016); NaN without any.
-
-    References are not looked at, and may be empty. The share falls with the number of texts, so compare sets of one size.
-    """
+    """Return the share of distinct n-grams among all of the generated texts, in 0..1 (Li et al., NAACL 2016); NaN without any."""
     if n < 1:
         raise InputError(f"n of distinct n-grams must be >= 1, not {n}")
     counts: Counter[Words] = Counter()

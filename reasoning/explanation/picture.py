@@ -156,9 +156,8 @@ def _stacked(history: Sequence[str], response: str, scene: Scene, sheet: Sheet) 
 
 
 def _draw_bars(scene: Scene, score: Score, sheet: Sheet) -> None:
-    """Add pieces without a place in a text, as a waterfall chart: each bar begins where the one above ended; the last is the
-    score.
-    """
+    """Add pieces without a place in a text as a waterfall chart: each bar begins where the one above ended; the last is the
+    score."""
     ends = [0.0]
     for bar in scene.bars:
         ends.append(ends[-1] + bar.share)

@@ -151,10 +151,7 @@ def _chains(piece: Piece) -> Iterator[Chain]:
 
 
 def _of_path(piece: Piece, left: Word, right: Word) -> Chain:
-    """Return the chain of a piece that connects two words, with the steps of its path if it has one.
-
-    Parallel assertions in the direction of a chain of one step are labels of it; the others are in the text only.
-    """
+    """Return the chain of a piece that connects two words; parallel assertions in its direction are labels of a single step."""
     steps = steps_of(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ()
     if len(steps) == 1:
         beside = [part.path for part in piece.rests_on if part.kind == "parallel" and part.path]
@@ -180,9 +177,8 @@ def inner_nodes(path: Path) -> tuple[str, ...]:
 
 
 def _of_tuple(piece: Piece) -> Chain:
-    """Return the chain of an event tuple: from its head by the relation to the closest known tail, which is similar to its own
-    tail.
-    """
+    """Return the chain of an event tuple: from its head by the relation to the closest known tail, which is similar to its
+    own."""
     match = _TUPLE.match(piece.name)
     head, relation, tail = match.groups() if match else (piece.name, "", "")
     left = _word(piece.history, piece.turn) if piece.history is not None and piece.turn is not None else None

@@ -204,9 +204,7 @@ class Sheet:
         self.y += 22 if entries else 0
 
     def picture(self, title: str, description: str) -> Picture:
-        """Return the SVG document, on a background of its own so that it is readable on any page, with title and description
-        for screen readers.
-        """
+        """Return the SVG document, on a background of its own, with title and description for screen readers."""
         name, details, height = escape(one_line(title)), escape(one_line(description)), self.y + 14
         size = f'width="{px(self.width)}" height="{px(height)}" viewBox="0 0 {px(self.width)} {px(height)}"'
         return Picture(

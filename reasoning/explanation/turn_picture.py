@@ -81,9 +81,7 @@ def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, most: int = 12
 
 
 def edge_text(answer: Answer) -> str:
-    """Return the edge of an answer as ``head -relation-> tail``, with its likeness if it is about a similar event; else why
-    there is none.
-    """
+    """Return the edge of an answer, with its likeness if it is about a similar event; else why there is none."""
     if answer.edge is None:
         return "written by a model, no edge" if answer.origin == "model" else f"generated ({answer.relation}), no edge"
     [row] = answer.edge.assertions

@@ -232,10 +232,7 @@ class Inference:
             yield (Answer(text, "", "", "model", 1.0, emotion=felt or ""),) if text else ()
 
     def answers_to(self, events: Sequence[StatedEvent], question: Question, limit: int = DEFAULT_LIMIT) -> Iterator[Answer]:
-        """Yield the best answers about some events: of the events themselves, then of like ones.
-
-        Readings take turns, so that one with many tails does not hide the others.
-        """
+        """Yield the best answers about some events: of the events themselves, then of like ones; relations take turns."""
         ranked = []
         for number, event in enumerate(events):
             for order, reading in enumerate(READINGS[question]):

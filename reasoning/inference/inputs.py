@@ -78,10 +78,8 @@ def question_input(
     given: tuple[Question, str] | None = None,
     fits: Fits | None = None,
 ) -> str:
-    r"""Return ``Q \n target: T \n context: A: … <utt> B: …``, with ``subsequent event: E`` or ``cause: C`` before the context.
-
-    While a text does not fit, its context loses its last turn after the target, then its first.
-    """
+    r"""Return ``Q \n target: T \n context: A: … <utt> B: …``; a context that does not fit loses its last turn after the
+    target, then its first."""
     parts = [question.text, f"target: {target}"]
     if given is not None:
         parts.append(f"{_LABELS[given[0]]}: {given[1]}")
@@ -100,11 +98,8 @@ def choice_output(texts: Iterable[str]) -> str:
 
 
 def written_choices(text: str, choices: Sequence[str]) -> tuple[int, ...]:
-    """Return the indices of the choices that a model wrote, ascending.
-
-    A part of the text is a choice that equals it, else one that equals it without quotes, else the one that shares most words
-    with it, the first of several; a part without a shared word is none.
-    """
+    """Return the indices of the choices that a model wrote, ascending: equal ones, else those that share most words with a
+    part."""
     found: set[int] = set()
     for part in _SPLIT.split(text):
         place = _place(" ".join(part.split()), [" ".join(choice.split()) for choice in choices])
@@ -121,10 +116,7 @@ def answers_of(one: Instance) -> tuple[str, ...]:
 def generation_examples(
     instances: Sequence[Instance], subtasks: Sequence[Subtask] = SUBTASKS, *, fits: Fits | None = None
 ) -> list[Example]:
-    """Return the examples of some subtasks, in the order of the instances; instances without right answers give none.
-
-    A chained subtask reads the first answer to the other question about the same turn, and has no example without one.
-    """
+    """Return the examples of some subtasks; a chained one reads the first answer to the other question about the same turn."""
     known: dict[tuple[str, str, Question], str] = {}
     for one in instances:
         for answer in answers_of(one)[:1]:

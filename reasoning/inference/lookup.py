@@ -177,10 +177,8 @@ class _WordIndex:
         self._places: dict[str, NDArray[np.int64]] = {word: np.array(each, np.int64) for word, each in places.items()}
 
     def near(self, key: str) -> list[tuple[int, float]]:
-        """Return the near keys, nearest first; denied ones for a denied key alone.
-
-        A key all of whose words, the verb among them, are in ``key`` says less about the same event.
-        """
+        """Return the near keys, nearest first; denied ones for a denied key alone, and none that says less about the same
+        event."""
         words = _words(key)
         length = self._norm(words)
         if not length:

@@ -177,12 +177,7 @@ def open_for(files: ModelFiles, record: Record, *, device: str | None = None, fr
 
 
 def open_trained(model: str | Path, *, device: str | None = None) -> TrainedModel:
-    """Open a folder that ``tacit train cicero`` wrote.
-
-    Raises:
-        ModelError: it is not found, cannot be opened, or is another kind of model.
-        MissingExtra: torch or transformers is not installed.
-    """
+    """Open a folder that ``tacit train cicero`` wrote."""
     files = find_model(model)
     try:
         data = json.loads((files.folder / RECORD).read_text(encoding="utf-8"))

@@ -336,10 +336,8 @@ class Talk:
         self.counts = dict(sorted(counts.items()))
 
     def idf(self, lemma: str) -> float:
-        """Return ln((turns + 1) / (turns with the lemma + 1)), >= 0; for several words that of the rarest.
-
-        A word that is not in the table has a count of 0.
-        """
+        """Return ln((turns + 1) / (turns with the lemma + 1)), >= 0, for several words that of the rarest; an unknown word
+        counts 0."""
         rarest = min((self.counts.get(word, 0) for word in lemma.split()), default=0)
         return log((self.turns + 1) / (rarest + 1))
 
@@ -349,9 +347,7 @@ class Talk:
         return hashlib.sha256(json.dumps([self.turns, self.counts]).encode()).hexdigest()[:12]
 
     def draw(self, graph: KnowledgeGraph, language: str = "en", draws: int = DRAWS) -> Counter[str]:
-        """Return how often each concept of ``graph`` was drawn, ``draws`` in all; empty when the graph has no word
-        of the table.
-        """
+        """Return how often each concept of ``graph`` was drawn, ``draws`` in all; empty without any word of the table in it."""
         words = [word for word, count in self.counts.items() if count > 0]
         weights: Counter[str] = Counter()
         for word, uri in zip(words, graph.resolve(words, language) if words else [], strict=True):
@@ -391,11 +387,8 @@ class Background:
         return self.talk.draw(self.graph, self.language)
 
     def reach(self, pairs: Iterable[Near]) -> dict[Near, float]:
-        """Return for each ``(concept, hops)`` the share of the background within that many hops of it, 0..1; 0 for an empty
-        background.
-
-        Pairs that are not cached are computed together.
-        """
+        """Return for each ``(concept, hops)`` the share of the background within that many hops of it, 0..1; 0 without a
+        background."""
         return self._reach.get_all(pairs, self._compute)
 
     def _compute(self, pairs: Sequence[Near]) -> list[float]:

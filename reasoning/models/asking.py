@@ -53,10 +53,8 @@ def chat_template(causal: CausalModel, *conversations: Sequence[Message]) -> Tem
 
 
 def template_tokens(causal: CausalModel, template: Template) -> tuple[list[int], list[int]]:
-    """Return the token ids of both parts, in which names of special tokens stand for those tokens.
-
-    A prompt without a chat template begins with the model's first token.
-    """
+    """Return the token ids of both parts, in which names of special tokens stand for those tokens; without a chat template the
+    first part begins with the model's first token."""
     before, after = (causal.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in template)
     return ([] if chats(causal) else [causal.begin]) + before, after
 

@@ -68,10 +68,8 @@ def tokens_of(tokenizer: Any, model: Any, pairs: Sequence[tuple[str, str]]) -> d
 
 
 def with_new_head(files: ModelFiles, outputs: int, device: str | None) -> tuple[Any, Any]:
-    """Return an encoder with a new classification head of so many outputs, on its device, and its tokenizer.
-
-    The head's weights come from torch's random generator.
-    """
+    """Return an encoder with a classification head of so many outputs by torch's random generator, on its device, and its
+    tokenizer."""
     transformers = need("transformers", "neural")
     body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
     config = open_config(files, num_labels=outputs)

@@ -286,9 +286,7 @@ def _modes(config: dict[str, Any]) -> tuple[str, ...]:
 
 
 def content_digest(folder: Path, reading: Reading) -> str:
-    """Return 12 hex digits of the SHA-256 of what determines an encoder's output, without names, versions and paths in its
-    settings.
-    """
+    """Return 12 hex digits of what determines an encoder's output, without names, versions and paths in its settings."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     known = {key: value for key, value in config.items() if key not in _IDLE_KEYS}
     hasher = hashlib.sha256(json.dumps([known, reading], sort_keys=True).encode())

@@ -172,9 +172,7 @@ def _unopened(files: ModelFiles, error: Exception) -> ModelError:
 
 @contextmanager
 def _place(files: ModelFiles, copy: Path | None) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the folder and arguments for transformers; a GGUF file without a ``copy`` gets a folder of its own, without its
-    neighbours' tokenizers.
-    """
+    """Yield the folder and arguments for transformers; a GGUF file to unpack gets a folder of its own, without neighbours."""
     if files.gguf is None or copy is not None:
         yield str(copy or files.folder), {}
         return

@@ -28,9 +28,7 @@ def cut_above(model: Any, number: int) -> None:
 
 @contextmanager
 def watched(model: Any, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
-    """Yield a dictionary with the output of each of ``layers`` in the latest forward pass; layers count from 1 at the model's
-    input.
-    """
+    """Yield a dictionary with the outputs of ``layers``, from 1 at the model's input, in the latest forward pass."""
     _, stack = _stack(model)
     if not all(1 <= number <= len(stack) for number in layers):
         raise InputError(f"the layers must be from 1 to {len(stack)}, not {', '.join(map(str, layers))}")

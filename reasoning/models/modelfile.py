@@ -65,10 +65,7 @@ def digest_of(*parts: bytes) -> str:
 
 
 def read_model(place: Path, file: str, what: str, command: str, largest: int) -> tuple[bytes, str]:
-    """Return the bytes of the one-file model at ``place``, a file or a folder with ``file``, and its path for messages.
-
-    ``what`` is the kind of model, e.g. ``probe``, ``command`` makes one, and ``largest`` is the size limit in bytes.
-    """
+    """Return the bytes of the one-file model at ``place``, a file or a folder with ``file``, and its path for messages."""
     try:
         recover(place)
         path = place / file if place.is_dir() else place

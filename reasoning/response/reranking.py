@@ -123,9 +123,7 @@ def _asserted(piece: Piece) -> Iterator[Assertion]:
 
 
 def preference(scores: Sequence[float], others: Sequence[float]) -> float:
-    """Return the share of places at which ``scores`` is above ``others``, equal ones counted half; NaN without places.
-
-    A place where either is NaN is left out.
-    """
+    """Return the share of places, without NaN, at which ``scores`` is above ``others``, equal ones counted half; NaN without
+    any."""
     pairs = [(one, other) for one, other in zip(scores, others, strict=True) if not isnan(one) and not isnan(other)]
     return sum((one > other) + 0.5 * (one == other) for one, other in pairs) / len(pairs) if pairs else nan

@@ -344,10 +344,8 @@ def open_spacy(name_or_path: str | Path, exclude: Iterable[str]) -> tuple[Langua
 
 
 def _tokenizer_from_files(spacy: Any) -> dict[str, str]:
-    """Return the overrides of a pipeline's configuration for a tokenizer whose rules are all in the pipeline's files.
-
-    spaCy would first make one with the rules of the language, and then replace them, which takes as long again.
-    """
+    """Return overrides of a pipeline's configuration, so that spaCy does not first make a tokenizer with the rules of the
+    language."""
     name = "tacit.TokenizerFromFiles.v1"
     if name not in spacy.registry.tokenizers:
 
@@ -366,11 +364,7 @@ def with_spacy(digest: str) -> str:
 
 
 def open_analyser(pipeline: Analyser | str | Path | None = None) -> Analyser:
-    """Return ``pipeline`` itself when it is an analyser, else open the spaCy pipeline that it names (by default the shipped
-    one).
-
-    Each pipeline is opened once in a process, so that metrics share it and its cache.
-    """
+    """Return ``pipeline`` if it is an analyser, else the spaCy pipeline of that name (default: the shipped one), opened once."""
     return _opened(pipeline) if pipeline is None or isinstance(pipeline, (str, Path)) else pipeline
 
 

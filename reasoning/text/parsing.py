@@ -115,9 +115,7 @@ class Parser:
 
 
 def _head(place: int, rows: list[list[int]], blank: list[bool]) -> int:
-    """Return the index of the head of the word at ``place``, skipping white space; ``place`` when all its ancestors are white
-    space.
-    """
+    """Return the index of the first ancestor of the word at ``place`` that is not white space, else ``place``."""
     head = place + rows[place][_HEAD]
     while blank[head]:
         above = head + rows[head][_HEAD]
@@ -128,10 +126,8 @@ def _head(place: int, rows: list[list[int]], blank: list[bool]) -> int:
 
 
 def open_parser(pipeline: Parser | str | Path | None = None) -> Parser:
-    """Return ``pipeline`` itself when it is a parser, else open the spaCy pipeline that it names (by default the shipped one).
-
-    The shipped one is opened once in a process and shared.
-    """
+    """Return ``pipeline`` if it is a parser, else the spaCy pipeline of that name; the shipped one, the default, is opened
+    once."""
     if pipeline is None:
         return _shipped()
     return _load(pipeline) if isinstance(pipeline, (str, Path)) else pipeline

@@ -172,9 +172,8 @@ def _is_list(text: str, words: int) -> bool:
 
 
 def _are_keys(words: _Words) -> bool:
-    """Return whether the unknown words have letter sequences that are improbable in English; where they are few, names are left
-    out.
-    """
+    """Return whether the unknown words, without names where these words are few, have letter sequences that are improbable in
+    English."""
     few = len(words.unknown) < LEAST_UNKNOWN
     odd = [word.lower() for word in words.unknown if not (few and word.istitle())]
     if sum(map(len, odd)) < LEAST_LETTERS or not "".join(odd).isascii():

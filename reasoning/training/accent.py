@@ -66,10 +66,8 @@ class Trained:
 def examples_of(
     rows: Sequence[Row], *, none_examples: int = 5, seed: int = 42, fit: Callable[[Item], Item] = lambda item: item
 ) -> list[Example]:
-    """Return the examples by relation: the tuples of all dialogues, then ``none_examples`` dialogues without one.
-
-    Fewer where fewer dialogues have none; relations beyond the twelve are ignored. ``fit`` shortens items that are too long.
-    """
+    """Return the examples by relation: all tuples of the twelve, then up to ``none_examples`` dialogues without one, all cut
+    by ``fit``."""
     if none_examples < 0:
         raise InputError(f"none_examples is {none_examples}; it must be >= 0")
     items = [fit(Item(row.history, row.response)) for row in rows]
@@ -99,10 +97,7 @@ def train_extractor(
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """Fine-tune the sequence-to-sequence ``model`` on the tuples of ``rows`` and write it to ``output``, replaced atomically.
-
-    ``facts`` are ``command`` and ``files`` for the card. An interrupted run is continued.
-    """
+    """Fine-tune the sequence-to-sequence ``model`` on tuples and write it to ``output`` with its card, or continue such a run."""
     place = Path(output)
     check_folder(place, RECORD, "an extractor")
     recipe = recipe or ExtractorRecipe()

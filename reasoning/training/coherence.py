@@ -157,10 +157,7 @@ class Measured:
 
 
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
-    """Return true responses and, for each, a random one of another dialogue and ``copies`` copies of a recent turn.
-
-    Copies lose one word in ten, since dialogue systems seldom copy exactly.
-    """
+    """Return true responses and, for each, a random one and ``copies`` copies of a recent turn that lost one word in ten."""
     places = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
     items: list[Item] = []
     labels: list[int] = []
@@ -187,10 +184,7 @@ def measure(
     progress: Callable[[int], object] | None = None,
     known: Mapping[str, Column] | None = None,
 ) -> Measured:
-    """Score contrasts by every part, except parts with scores in ``known``, which training does not change.
-
-    ``progress`` is called with the number of responses of each chunk.
-    """
+    """Score contrasts by every part, except those with scores in ``known``; ``progress`` is called with numbers of responses."""
     known = known or {}
     columns = []
     fresh = {name: part for name, part in parts.items() if name not in known}
@@ -383,10 +377,7 @@ class _Trainer:
 
 
 def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _silent) -> NDArray[np.float16]:
-    """Return pooled vectors in half precision, shape (texts, 3 * width).
-
-    Batches have texts of similar length, to limit padding, and come in random order, which makes the estimated time reliable.
-    """
+    """Return pooled vectors in half precision, shape (texts, 3 * width), from batches of similar length in random order."""
     order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
     vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
     count = _counted(progress, "encoding", len(texts))

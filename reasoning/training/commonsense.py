@@ -167,10 +167,8 @@ def out_of_fold(
 
 
 def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str = "") -> list[Contrasted]:
-    """Return each ``(history, response)`` twice: with its own response, and with one from another conversation.
-
-    Those with an empty history or response are left out.
-    """
+    """Return each ``(history, response)``, neither empty, twice: with its own response, and with one from another
+    conversation."""
     own = [(tuple(history), response) for history, response in items if history and response.strip()]
     groups = conversations(own)
     if len(set(groups.tolist())) < 2:
@@ -266,10 +264,7 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
 
 
 def to_regressor(fitted: Fitted, values: Matrix, ratings: Matrix, features: Sequence[str], seed: int) -> Regressor:
-    """Convert fitted networks to arrays, with a background sample of at most 100 rows of ``values``.
-
-    The ratings' mean and scale are folded into the last layer.
-    """
+    """Convert fitted networks, with the scale of the ratings, to arrays, with a background of at most 100 rows of ``values``."""
     first = fitted.pipelines[0].named_steps
     networks = [pipeline.named_steps["network"] for pipeline in fitted.pipelines]
     weights = [np.stack(layers) for layers in zip(*(network.coefs_ for network in networks), strict=True)]

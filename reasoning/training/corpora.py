@@ -30,10 +30,8 @@ class Split(NamedTuple):
 
 
 def corpus_of(name: str) -> str:
-    """Return the corpus of a file, by its name without extensions and without the names of splits.
-
-    ``topical-chat-valid-freq`` and ``topical-chat-test-rare`` both belong to ``topical-chat``.
-    """
+    """Return the corpus of a file, by its name: ``topical-chat-valid-freq`` and ``topical-chat-test-rare`` are
+    ``topical-chat``."""
     return _SPLITS.sub("", name) or name
 
 
@@ -113,10 +111,8 @@ class Round(NamedTuple):
 
 
 def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
-    """Return ``folds`` rounds in which every item is tested once; items of one group are tested together.
-
-    Groups are assigned in a seeded order by size, each to the fold with the fewest items so far.
-    """
+    """Return rounds in which every group is tested once; the largest go first, in seeded order, to the fold with the fewest
+    items."""
     sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
     if folds < 2 or len(sizes) < folds:
         raise InputError(f"{len(sizes)} conversations cannot be divided into {folds} folds; give 2 or more folds, and more data")

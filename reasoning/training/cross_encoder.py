@@ -82,10 +82,7 @@ def train_cross_encoder(
 
 
 def _standardised(examples: Sequence[Example]) -> tuple[NDArray[np.float64], tuple[float, float]]:
-    """Return ratings with mean 0 and deviation 1 in each data set, and the scale to which predictions go back.
-
-    That is the scale of the ratings of a single data set, and (0, 1) for several.
-    """
+    """Return ratings with mean 0 and deviation 1 in each data set, and the scale of predictions: of a single set, else (0, 1)."""
     datasets = np.array([one.dataset for one in examples])
     ratings = np.array([one.rating for one in examples], np.float64)
     scale = (0.0, 1.0)

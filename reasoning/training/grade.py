@@ -47,10 +47,8 @@ StageProgress = Callable[[str, int, int], object]
 def fit(
     model: GradeModel, material: Material, recipe: GradeRecipe, folder: Path, progress: StageProgress, *, device: str = "cpu"
 ) -> State:
-    """Train ``model`` in place; it ends on the CPU in evaluation mode, with the weights of the lowest development loss.
-
-    An interrupted training continues from the checkpoints in ``folder``; on a GPU bfloat16 autocast is used.
-    """
+    """Train ``model`` in place, or continue from ``folder``; it ends on the CPU with the weights of the lowest development
+    loss."""
     train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
     each = -(-len(train) // recipe.batch)
     every = max(each // recipe.evaluations_per_epoch, 1)

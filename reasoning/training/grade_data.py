@@ -141,10 +141,8 @@ def random_negatives(pairs: Pairs, seed: int) -> Rows:
 
 
 def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None) -> Rows:
-    """Return for each pair the middle one of ten turns that BM25 finds for its true response, shape (pairs,).
-
-    Turns are searched in random shards of about 10,000, since searching all of them takes longer than the training.
-    """
+    """Return for each pair the middle one of ten turns that BM25 finds for its true response, shape (pairs,), in random shards
+    of about 10,000 turns, which is faster."""
     bm25s = need("bm25s", "neural")
     rng = np.random.default_rng([seed, 3])
     texts = [plain(text) for text in pairs.texts]
@@ -169,10 +167,8 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
 
 
 def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: Progress | None = None) -> Rows:
-    """Return for each pair one of the five turns nearest to its true response among a thousand drawn at random, shape (pairs,).
-
-    ``embeddings`` are those of :attr:`Pairs.texts`, of unit length, shape (texts, d).
-    """
+    """Return for each pair one of the five turns nearest to its true response among 1,000 random ones, shape (pairs,), by unit
+    ``embeddings`` of :attr:`Pairs.texts`."""
     rng = np.random.default_rng([seed, 4])
     texts = [plain(text) for text in pairs.texts]
     found = np.zeros(len(pairs.response), np.int64)

@@ -158,10 +158,7 @@ def windows(dialogues: Sequence[Dialogue], random: np.random.Generator) -> list[
 def _batches(
     model: CausalModel, dialogues: Sequence[Dialogue], recipe: LanguageModelRecipe, random: np.random.Generator
 ) -> list[Batch]:
-    """Batches of windows as token ids, each of similar length within a random pool of some hundreds.
-
-    As many as the steps can use, or all.
-    """
+    """Batches of windows as token ids, each of similar length within a random pool; as many as the steps can use, or all."""
     texts = windows(dialogues, random)
     texts = [texts[place] for place in random.permutation(len(texts)).tolist()]
     taken = accumulate((min(len(text), _LONGEST * _CHARACTERS) for text in texts), initial=0)

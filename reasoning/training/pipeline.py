@@ -201,11 +201,7 @@ def _logger(max_steps: int, progress: Progress | None) -> Callable[[], Any]:
 
 
 def _save(nlp: Language, folder: Path) -> Language:
-    """Write ``nlp`` to ``folder``, and return it as loaded from there.
-
-    The vocabulary keeps only the strings that the components need, so that the treebank's words (web and mail addresses among
-    them) are not shipped.
-    """
+    """Write ``nlp`` to ``folder``, without strings that no component needs, and return it as loaded from there."""
     import spacy
     from spacy.lang.en import English
 

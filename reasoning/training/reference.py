@@ -32,10 +32,8 @@ class Drawn(NamedTuple):
 
 
 def unlearnt(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
-    """Return the dialogues held out by :func:`tacit.reasoning.training.coherence.train_coherence` under ``seed``.
-
-    A checkpoint gives higher scores to its training data, so its reference is drawn from held-out dialogues.
-    """
+    """Return the dialogues held out by :func:`.coherence.train_coherence` under ``seed``, since it scores its training data
+    higher."""
     return {name: split.held for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
 
 

@@ -151,10 +151,7 @@ def _loss(
 
 
 def _states(model: CausalModel, batch: Sequence[Example]) -> tuple[Any, Any, Any, Any]:
-    """Return what the model's head reads of a batch, token ids, which are not padding, and the states of each last token.
-
-    No mask is needed: padding follows each row.
-    """
+    """Return the inputs of the head for a batch of token ids, and the states of each last token; padding follows each row."""
     torch, device = need("torch", "neural"), model.model.device
     array, inside = padded([row for one in batch for row in one.rows], model.end)
     ids = torch.from_numpy(array).to(device)

@@ -207,10 +207,8 @@ def _basis(vectors: Vectors, parts: int) -> Vectors:
 def _scales(
     model: Compact, vectors: Vectors, rows: NDArray[np.int64], used: NDArray[np.int64], embed: Any, seed: int
 ) -> dict[str, dict[str, Scale]]:
-    """Mean and standard deviation of each score on random pairs of heads and tails, by score and relation.
-
-    ``known`` is equation 1 over a head's own tails, the others are the model's; head and tail are left out of the model's data.
-    """
+    """Mean and standard deviation of each score on random pairs of heads and tails, which are left out of the model's data;
+    ``known`` is equation 1 over a head's own tails."""
     random = np.random.default_rng([seed, 5])
     retriever = Retriever(model, embed, encoder=model.encoder[1])
     support = Support(model, embed, encoder=model.encoder[1])

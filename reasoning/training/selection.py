@@ -30,10 +30,8 @@ def train_head(
     settings: HeadRecipe | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> SelectionHead:
-    """Train a head on pooled vectors of texts, shape (texts, d), with a seed of weights, order and dropout.
-
-    ``rows`` of these are the last turn, the turn before it (-1: none) and the response of each pair, shape (pairs, 3).
-    """
+    """Train a head on pooled vectors, shape (texts, d); ``rows`` of them, shape (pairs, 3), are last turn, turn before,
+    response."""
     torch = need("torch", "neural")
     settings = settings or HeadRecipe()
     mean, scale = _moments(vectors)

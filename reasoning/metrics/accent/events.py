@@ -125,10 +125,7 @@ _LIKE_ADVERBS = frozenset(_VERBS_IN_LY.split())
 
 
 def third_person(base: str) -> str:
-    """Return the form of a verb after ``PersonX``: ``buy`` -> ``buys``, ``be`` -> ``is``; modals and past forms stay.
-
-    A gerund gets its auxiliary: ``breathing`` -> ``is breathing``, and so does ``breathings``, a gerund with a wrong ending.
-    """
+    """Return the form of a verb after ``PersonX``: ``buys``, ``is``, ``is breathing``; modals and past forms stay."""
     if base in _THIRD:
         return _THIRD[base]
     if is_gerund(gerund := base.removesuffix("s")):
@@ -225,10 +222,8 @@ _DENIED = re.compile(r"^(?:do not|does not|not) (?:to )?(?=\w)")
 
 
 def normalise(text: str) -> str:
-    """Return an event phrase normalised as by :func:`tacit.graph.names.normalise_event`, without end marks.
-
-    Apostrophes get one form: ``" Person x likes PersonY`s dog !"`` gives ``PersonX likes PersonY's dog``. Idempotent.
-    """
+    """Return an event phrase normalised: ``" Person x likes PersonY`s dog !"`` gives ``PersonX likes PersonY's dog``.
+    Idempotent."""
     text = _NEGATION.sub("", _CLITIC.sub("'", _APOSTROPHES.sub("'", _QUOTES.sub(" ", text))))
     while (stripped := _END.sub("", normalise_event(text))) != text:
         text = stripped

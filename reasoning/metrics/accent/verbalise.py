@@ -144,10 +144,7 @@ VERBALISED = frozenset(_OPENINGS)
 
 @lru_cache(maxsize=50_000)
 def verbalise(head: str, relation: str, tail: str) -> Verbalised:
-    """Return the event and the inference of a tuple as sentences, cut after 400 characters each.
-
-    ``relation`` is one of :data:`VERBALISED`.
-    """
+    """Return the event and the inference of a tuple as sentences, cut after 400 characters each."""
     event, inferred = _named(head_form(head), head), _named(_inferred(tail, relation), tail)
     return event[:1].upper() + event[1:], inferred[:1].upper() + inferred[1:]
 

@@ -164,9 +164,7 @@ def _bleu_parts(found: Any) -> tuple[Piece, ...]:
 
 
 def _runs(response: str, reference: str) -> list[Piece]:
-    """Return a piece for each length of character n-grams (without spaces): number of matches, and numbers in response and
-    reference.
-    """
+    """Return for each length of character n-grams a piece with the numbers of matches, and of those in response and reference."""
     ngrams = need("sacrebleu.metrics.helpers", "baselines").extract_all_char_ngrams
     rows = []
     counted = zip(ngrams(response, 6, False), ngrams(reference, 6, False), strict=True)

@@ -172,10 +172,7 @@ class TripleFeatures:
         )
 
     def counts(self, items: Sequence[Item]) -> NDArray[np.float64]:
-        """Return the one-hop and the two-hop counts of each item, shape ``(len(items), 2)``; whole numbers, >= 0.
-
-        All distinct turns are linked together, and each distinct pair of concept sets is counted once.
-        """
+        """Return the one-hop and the two-hop counts of each item, shape ``(len(items), 2)``; whole numbers, >= 0."""
         wanted = self._concept_sets(items)
         known = self._counts.get_all(wanted, self._count_triples)
         return np.array([known[sets] for sets in wanted], dtype=np.float64).reshape(len(items), 2)

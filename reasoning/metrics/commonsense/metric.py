@@ -104,9 +104,7 @@ class Commonsense(BatchScoring):
         return _LABELS[feature].format(count=self.features.triples.count if self.features.triples else "")
 
     def _rests_on(self, item: Item, name: str, value: float, share: float) -> tuple[Piece, ...]:
-        """Return the triples of a count, among which its share is divided equally; those not listed are summed in
-        the last piece.
-        """
+        """Return the triples of a count, with equal parts of its share; those not listed are summed in the last piece."""
         triples = self.features.triples
         if name not in _HOPS or triples is None or not value:
             return ()

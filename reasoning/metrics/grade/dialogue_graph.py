@@ -180,9 +180,7 @@ class KeywordFinder:
         self._known: LruCache[str, tuple[Keyword, ...]] = LruCache(cache_size)
 
     def of_texts(self, texts: Sequence[str]) -> list[tuple[Keyword, ...]]:
-        """Return the keywords of each utterance, one for each concept, strongest first, then by position; at most
-        ``most`` each.
-        """
+        """Return the keywords of each utterance, at most ``most``, one for each concept, strongest first, then by position."""
         found = self._known.get_all(texts, lambda fresh: map(self.strongest, fresh, self.linker.link_batch(fresh)))
         return [found[text] for text in texts]
 

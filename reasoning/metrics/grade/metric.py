@@ -150,10 +150,8 @@ class Grade(BatchScoring):
         return lambda some: begun[[place[concept] for concept in some]]
 
     def _texts(self, items: Sequence[Item]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
-        """Return a function from indices of items to the arguments of the utterance branch.
-
-        With a frozen encoder each distinct turn is encoded once, all of them together.
-        """
+        """Return a function from indices of items to the arguments of the utterance branch; each distinct turn is encoded
+        once."""
         contexts = [context_of(item.history, self.config.turns) for item in items]
         responses = [item.response for item in items]
         tokenizer = self._tokenizer

@@ -98,10 +98,7 @@ def normalise(looped: Tensor) -> Tensor:
 
 
 def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> Tensor:
-    """Return A without a random ``share`` of its edges, in both directions (DropEdge, Rong et al., ICLR 2020).
-
-    Used in training only.
-    """
+    """Return A without a random ``share`` of its edges, in both directions (DropEdge, Rong et al., ICLR 2020); for training."""
     if share <= 0:
         return adjacency
     kept = torch.rand(adjacency.shape, generator=generator).to(adjacency.device).triu(1) >= share
@@ -220,10 +217,8 @@ class GradeModel(nn.Module):
         self.dropout = nn.Dropout(0.1)
 
     def reason(self, graphs: Graphs) -> tuple[Tensor, list[Tensor]]:
-        """Return v_g = ELU(FC(mean of the nodes)), shape (b, g) (eq. 10), and the attention of each layer, (b, heads, n, n).
-
-        The mean of a dialogue without keywords is 0, whatever its batch.
-        """
+        """Return v_g = ELU(FC(mean of the nodes)), shape (b, g) (eq. 10), of a zero mean without keywords, and the attention
+        of each layer, (b, heads, n, n)."""
         nodes, at = graphs.concepts if graphs.concepts.dim() == 2 else self.start(graphs.concepts), graphs.nodes
         seen = []
         for place, layer in enumerate(self.attention):
@@ -271,10 +266,8 @@ def context_of(history: Sequence[str], turns: int) -> tuple[str, ...]:
 def frozen_texts(
     vectors: Floats, last: Sequence[int], earlier: Sequence[Sequence[int]], response: Sequence[int]
 ) -> tuple[Tensor, ...]:
-    """Return the arguments of :class:`FrozenReading`, from embeddings, shape (texts, width), and rows of them.
-
-    The rows are those of the context's last turn, -1 for none, of the turns ``earlier``, and of the response.
-    """
+    """Return the arguments of :class:`FrozenReading`, from embeddings, shape (texts, width), and rows of them: of the
+    context's last turn, -1 for none, of the turns ``earlier``, and of the response."""
     width = vectors.shape[1]
     at_last = np.zeros((len(response), width), np.float32)
     before = np.zeros((len(response), width), np.float32)
@@ -288,10 +281,8 @@ def frozen_texts(
 
 
 def tuned_texts(tokenizer: Any, contexts: Sequence[Sequence[str]], responses: Sequence[str], length: int) -> tuple[Tensor, ...]:
-    """Return the arguments of :class:`TunedReading`, with at most ``length`` tokens.
-
-    A dialogue that is too long loses the beginning of its context first; a response is cut to half of the length if needed.
-    """
+    """Return the arguments of :class:`TunedReading`; a dialogue that is too long loses the beginning of its context, and a
+    response is cut to half of ``length`` if needed."""
     extra = tokenizer.num_special_tokens_to_add(pair=True)
     room = max(length - extra, 2)
     rows = []

@@ -66,11 +66,8 @@ def compare_tuples(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> list[Presence]:
-    """Return the agreement of extracted tuples with annotated ones of each dialogue: micro and macro first, then every relation.
-
-    ``encode`` gives embeddings of unit length, shape (texts, dimension). Without it and ``bertscore`` these similarities are
-    None.
-    """
+    """Return the agreement of extracted with annotated tuples: micro and macro first, then every relation; similarities need
+    ``encode``, which gives unit vectors, and ``bertscore``."""
     if len(extracted) != len(human) or not human:
         raise InputError(f"{len(extracted)} and {len(human)} dialogues cannot be compared; give as many of each, at least one")
     if resamples < 1:

@@ -208,10 +208,7 @@ _THIRD = {
 
 
 def participant(word: str, speaker: Speaker, *, possessive: bool | None = None) -> Participant | None:
-    """Return the participant that the pronoun ``word`` of ``speaker`` refers to; None when it is not a personal pronoun.
-
-    ``possessive`` decides ambiguous words ("her").
-    """
+    """Return the participant of a personal pronoun of ``speaker``, else None; ``possessive`` decides ambiguous words ("her")."""
     lower = word.lower()
     if lower in _OWN:
         return Participant(str(speaker), _OWN[lower] if possessive is None else possessive, lower)
@@ -224,10 +221,8 @@ def participant(word: str, speaker: Speaker, *, possessive: bool | None = None) 
 
 
 def name_participants(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> list[str]:
-    """Return the phrases of one tuple as texts: the first participant in all of them is PersonX, then PersonY, then PersonZ.
-
-    ``first`` gives participants that come before all others.
-    """
+    """Return the phrases of one tuple with PersonX, PersonY, PersonZ for its participants, those in ``first`` before all
+    others."""
     names = dict(zip(dict.fromkeys(first), NAMES, strict=False))
     texts = []
     for phrase in phrases:
@@ -279,10 +274,8 @@ class Tree:
         return any(self.words[c].relation == "mark" and self.words[c].lemma in marks for c in self.children[place])
 
     def below(self, place: int, left_out: Collection[int] = (), apart: Collection[int] = (), most: int = _MOST) -> list[int]:
-        """``place`` and its descendants, in the order of the text, without the subtrees of ``left_out`` and ``apart``.
-
-        At most ``most`` words, nearest to ``place`` in the tree, which limits the time for very long sentences.
-        """
+        """``place`` and its descendants in the order of the text, without the subtrees of ``left_out`` and ``apart``; the
+        ``most`` nearest words, which limits the time for very long sentences."""
         found = [place]
         for one in found:
             if len(found) > most:
@@ -328,10 +321,7 @@ class Tree:
 
 
 def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] = ()) -> Words:
-    """Return the predicate at ``place`` in base form with its dependents, without subject, negation and auxiliaries.
-
-    Subtrees of the predicates ``apart``, which are events of their own, are left out.
-    """
+    """Return the predicate in base form with its dependents, without subject, negation, auxiliaries, and predicates ``apart``."""
     words = tree.words
     dropped = {child for child in tree.children[place] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}
     kept = tree.below(place, dropped, apart)
@@ -350,10 +340,7 @@ def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] =
 
 
 def subject_at(tree: Tree, place: int, speaker: Speaker) -> tuple[Words, str, bool]:
-    """Return the words of the subject at ``place``, its participant or noun, and whether it is a person.
-
-    Pronouns and names are persons; so are "my dad" and "the doctor" by :data:`PERSON_NOUNS`.
-    """
+    """Return the words of the subject at ``place``, its participant or noun, and whether it is a person."""
     head = tree.words[place]
     whom = participant(head.text, speaker) if head.pos == "PRON" else None
     if whom is not None:

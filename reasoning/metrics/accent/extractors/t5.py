@@ -194,10 +194,8 @@ def prompt(relation: str, item: Item) -> str:
 
 
 def within(item: Item, size: Callable[[str], int], most: int) -> Item:
-    """Return an item whose prompts have at most about ``most`` tokens, by dropping its oldest turns, then its response's end.
-
-    ``size`` counts the tokens of a text; ``most`` is at least :data:`LEAST_LENGTH`.
-    """
+    """Return an item of at most about ``most`` tokens, counted by ``size``: it loses its oldest turns, then its response's
+    end."""
     room = most - LEAST_LENGTH // 2
     response = _cut(item.response, size, room)
     room -= size(response)
@@ -238,11 +236,8 @@ def read_answer(text: str) -> tuple[str, str] | None:
 
 
 def as_tuple(relation: str, head: str, tail: str, item: Item) -> EventTuple:
-    """Return an answer as a tuple in the graph's wording.
-
-    The model does not give the position of the events: the tuple is *Pair* when more of the head's words occur in the turn before
-    than in the response.
-    """
+    """Return an answer as a tuple in the graph's wording: *Pair* when more of the head's words occur in the turn before than
+    in the response."""
 
     words = set(_WORD.findall(head.lower())) - {"person", "personx", "persony", "personz"}
     before = set(_WORD.findall(item.history[-1].lower())) if item.history else set()

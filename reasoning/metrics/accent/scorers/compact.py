@@ -232,10 +232,8 @@ def quantised(books: Vectors, codes: Codes) -> Quantised:
 
 
 def quantise(vectors: Vectors, parts: int, seed: int) -> Quantised:
-    """Quantise ``vectors``, shape (n, d), to ``parts`` bytes each; ``d`` is a multiple of ``parts``.
-
-    The centroids are fitted by Lloyd's algorithm on a sample, starting from distinct vectors drawn with ``seed``.
-    """
+    """Quantise ``vectors``, shape (n, d), to ``parts`` bytes each, where ``parts`` divides d, by Lloyd's algorithm on a
+    sample, from distinct vectors drawn with ``seed``."""
     random = np.random.default_rng(seed)
     cut = vectors.reshape(len(vectors), parts, -1)
     sample = cut[np.sort(random.permutation(len(cut))[:_SAMPLE])]

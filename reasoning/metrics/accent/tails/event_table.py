@@ -185,10 +185,7 @@ class EventTable:
         return np.unique(owners[~generated])
 
     def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Return ``(head, relation, tail)`` from datasets under ``relations``, for training, in fixed order.
-
-        Tails are worded by :func:`tacit.reasoning.metrics.accent.events.tail_form`.
-        """
+        """Return ``(head, relation, tail_form)`` from datasets under ``relations``, for training, in fixed order."""
         found = []
         for head, text in enumerate(self.heads):
             for relation in relations:
@@ -198,10 +195,8 @@ class EventTable:
 
 
 def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None = None, home: Path | None = None) -> EventTable:
-    """Open the table of ``graph`` in the folder ``home``, by default :func:`events_home`; a missing one is built first.
-
-    ``progress`` is called with the number of assertions read since the last call.
-    """
+    """Open the table of ``graph`` in ``home``, by default :func:`events_home`; a missing one is built, with assertions as
+    progress."""
     digest = graph.manifest().digest
     home = home or events_home(graph)
     try:

@@ -118,11 +118,7 @@ def journal_of(graph: Any) -> Journal | None:
 
 
 def merge_cache(graph: WritableGraph) -> MergeCounts:
-    """Load the records of the journal of ``graph`` into the graph, and empty the journal.
-
-    A line without an assertion, or with one that a graph cannot hold (unknown relation, rank that is not a number, nodes of
-    different kinds), is skipped and counted.
-    """
+    """Load the journal of ``graph`` into the graph, and empty it; lines that the graph cannot hold are skipped and counted."""
     journal = journal_of(graph)
     return MergeCounts(0, 0) if journal is None else journal.merge_cache(graph)
 

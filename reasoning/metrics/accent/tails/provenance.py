@@ -28,10 +28,8 @@ class Provenance:
         self._found: LruCache[_Key, tuple[Path | None]] = LruCache(cache_size)
 
     def path(self, tail: KnownTail, relation: str) -> Path | None:
-        """Return the edge by which ``tail`` follows its head, directed from head to tail; None when the graph has none.
-
-        Of several with the same source the strongest is returned.
-        """
+        """Return the strongest edge by which ``tail`` follows its head, directed from head to tail; None when the graph has
+        none."""
         if tail.origin is Origin.MODEL:
             return None
         key = (tail.head, relation, tail.text, tail.source)
@@ -50,10 +48,7 @@ class Provenance:
         return Path(nodes, (assertion,))
 
     def _candidates(self, tail: KnownTail, relation: str, from_model: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
-        """Every assertion that may be the tail's, with its ends in the order of head and tail.
-
-        Tails are compared by text, or, for a compact model's tail, by statement.
-        """
+        """Every assertion that may be the tail's: it has its text, or, for a compact model's tail, its statement."""
         try:
             start, end = event_uri(tail.head), event_uri(tail.text)
             first, last = concept_uri(tail.head), concept_uri(tail.text)

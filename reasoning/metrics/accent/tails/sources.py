@@ -78,10 +78,8 @@ class NearestTails:
         threshold: float = DEFAULT_THRESHOLD,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        """Search among the heads of ``graph`` that come from datasets; missing embeddings are computed now.
-
-        The tails of at most ``limit`` heads with a cosine of at least ``threshold`` are returned.
-        """
+        """Search the heads of datasets for at most ``limit`` with a cosine >= ``threshold``; missing embeddings are computed
+        now."""
         if limit < 1 or not -1 <= threshold <= 1:
             raise InputError(f"nearest is {limit} and threshold {threshold}; nearest must be >= 1, threshold in -1..1")
         self.graph = graph
@@ -118,10 +116,8 @@ class NearestTails:
         return found
 
     def _near(self, vector: NDArray[np.float32]) -> list[tuple[int, float]]:
-        """Return the nearest heads with a cosine of at least the threshold, as indices and cosines, nearest first.
-
-        More are returned than needed, since not every head has tails under every relation.
-        """
+        """Return near heads and their cosines, nearest first; more than needed, since not every head has tails under every
+        relation."""
         cosines = self._vectors @ vector
         places = np.flatnonzero(cosines >= self.threshold)
         best = places[np.lexsort((places, -cosines[places]))[: 8 * self.limit]]
