@@ -1,95 +1,87 @@
 """Export of a whole graph: as CSV files for ``neo4j-admin database import``, the fastest way to fill a server, and as JSON lines.
 
-Both stream the graph; memory grows by eight bytes per node.
+Both stream the graph. Nodes of a server take eight bytes of memory each.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .atomic import new_file
 from .errors import GraphError
-from .links import Link, LinkRelation, link_properties
+from .links import Link, LinkManifest, link_properties
 from .loading import Known, properties
 from .model import Assertion
 from .names import Label, label_of, language_of, text_of
 from .open import store_of
-from .protocol import KnowledgeGraph, LinksEvents
+from .protocol import KnowledgeGraph, LinksEvents, StreamsNumbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MANIFEST, COMMAND, CONSTRAINTS, REPORT = "manifest.csv", "import.txt", "constraints.cypher", "import.report"
-LINKS: dict[LinkRelation, str] = {"Mentions": "mentions.csv", "SameEvent": "same-events.csv"}
-NODES: dict[Label, str] = {"Concept": "concepts.csv", "Event": "events.csv"}
-ASSERTIONS: dict[Label, str] = {"Concept": "concept-assertions.csv", "Event": "event-assertions.csv"}
-
-_NODE_HEADERS: dict[Label, str] = {"Concept": "uri:ID(Concept),text,language,:LABEL", "Event": "uri:ID(Event),text,:LABEL"}
-_MANIFEST_HEADER = "key:ID(Manifest),loads,assertions:long,checksum,:LABEL"
-_ASSERTION_HEADER = (
-    ":START_ID({label}),:TYPE,:END_ID({label}),relation,weight:double,source,dataset,license,contributors,"
-    "head_sense,tail_sense,rank:long,score:double,id:long"
-)
-_LINK_HEADERS: dict[LinkRelation, str] = {
-    "Mentions": ":START_ID(Event),:TYPE,:END_ID(Concept),relation,role,position:long,id:long",
-    "SameEvent": ":START_ID(Event),:TYPE,:END_ID(Event),relation,id:long",
+NODES = {
+    "Concept": ("concepts.csv", ":ID(Concept),uri,text,language,:LABEL"),
+    "Event": ("events.csv", ":ID(Event),uri,text,:LABEL"),
 }
+_ASSERTION = (
+    ":START_ID({0}),:TYPE,:END_ID({0}),relation,weight:double,source,dataset,license,contributors,head_sense,tail_sense,"
+    "rank:long,score:double,id:long"
+)
+EDGES = {
+    "Concept assertions": ("concept-assertions.csv", _ASSERTION.format("Concept")),
+    "Event assertions": ("event-assertions.csv", _ASSERTION.format("Event")),
+    "Mentions": ("mentions.csv", ":START_ID(Event),:TYPE,:END_ID(Concept),relation,role,position:long,id:long"),
+    "SameEvent": ("same-events.csv", ":START_ID(Event),:TYPE,:END_ID(Event),relation,id:long"),
+}
+"""For each kind of rows in :meth:`StreamsNumbers.numbered`, the file and its header."""
+_MANIFESTS = (MANIFEST, "key:ID(Manifest),loads,assertions:long,checksum,:LABEL")
+_LABELS: tuple[Label, ...] = ("Concept", "Event")
 _BATCH = 50_000
 
 
 def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
     """Write ``graph`` into ``directory`` for ``neo4j-admin database import``, with its links; return the number of assertions.
 
-    Besides the CSV files there are ``import.txt`` with the exact command line, and ``constraints.cypher`` with the constraints to
-    create once the server runs with the imported data.
+    The files join nodes by keys of their own: the numbers of an embedded graph's nodes, the URIs of a server's. Besides the CSV
+    files there are ``import.txt`` with the exact command line, and ``constraints.cypher`` with the constraints to create once the
+    server runs with the imported data.
 
     Raises:
         GraphError: the graph changed while it was exported.
     """
+    import pyarrow.compute as pc
+
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    known, relations, number, manifest = Known(), set[str](), 0, graph.manifest()
-    store = store_of(graph)
-    linked = store.link_manifest() if isinstance(store, LinksEvents) else None
+    store, relations, number = store_of(graph), set[str](), 0
+    numbers = isinstance(store, StreamsNumbers)  # it keeps its state while it streams, and its engine would take memory meanwhile
+    before = None if numbers else (graph.manifest(), _link_manifest(store))
     with ExitStack() as stack:
-
-        def create(name: str, header: str) -> IO[str]:
-            file = stack.enter_context((directory / name).open("w", encoding="utf-8", newline=""))
-            file.write(f"{header}\n")
-            return file
-
-        nodes = {label: create(name, _NODE_HEADERS[label]) for label, name in NODES.items()}
-        assertions = {label: create(name, _ASSERTION_HEADER.format(label=label)) for label, name in ASSERTIONS.items()}
-        rows = graph.assertions()
-        while batch := list(islice(rows, _BATCH)):
-            uris = list(dict.fromkeys(uri for row in batch for uri in (row.head, row.tail)))
-            new = known.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
-            for uri in (uri for uri, fresh in zip(uris, new.tolist(), strict=True) if fresh):
-                label = label_of(uri)
-                language = [language_of(uri)] if label == "Concept" else []
-                nodes[label].write(_line([uri, text_of(uri), *language, label]))
-            for row in batch:
-                assertions[label_of(row.head)].write(_line(_cells(row)))
-                relations.add(row.relation)
-            number += len(batch)
-        links = {relation: create(name, _LINK_HEADERS[relation]) for relation, name in LINKS.items()}
-        for link in store.links() if isinstance(store, LinksEvents) else ():
-            relations.add(link.relation)
-            links[link.relation].write(_line(_link_cells(link)))
-        nodes_of_manifests = create(MANIFEST, _MANIFEST_HEADER)
-        nodes_of_manifests.write(_line(["tacit", *properties(manifest).values(), "Manifest"]))
-        if linked is not None:
-            nodes_of_manifests.write(_line(["links", *link_properties(linked).values(), "Manifest"]))
-    after = graph.manifest()
-    changed = isinstance(store, LinksEvents) and store.link_manifest() != linked
-    if manifest.digest != after.digest or manifest.assertions != number or changed:
+        files = {name: stack.enter_context(_File(directory, *form)) for name, form in (NODES | EDGES).items()}
+        for name, rows in store.numbered() if isinstance(store, StreamsNumbers) else _by_uri(store):
+            files[name].write(rows)
+            if name in EDGES:
+                relations.update(pc.unique(rows.column(1)).to_pylist())
+                number += len(rows) if name.endswith("assertions") else 0
+    manifest, linked = after = graph.manifest(), _link_manifest(store)
+    if manifest.assertions != number or (before is not None and before != after):
         raise GraphError(
-            f"the graph changed while it was exported ({number} of {after.assertions} assertions read); export it again"
+            f"the graph changed while it was exported ({number} of {manifest.assertions} assertions read); export it again"
         )
+    manifests = [("tacit", *properties(manifest).values(), "Manifest")]
+    if linked is not None:
+        manifests.append(("links", *link_properties(linked).values(), "Manifest"))
+    with _File(directory, *_MANIFESTS) as file:
+        for _, rows in _table(MANIFEST, list(zip(*manifests, strict=True))):
+            file.write(rows)
     (directory / COMMAND).write_text(_instructions(directory), encoding="utf-8")
     from .neo4j.load import statements
 
@@ -98,11 +90,77 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
     return number
 
 
+def _link_manifest(store: KnowledgeGraph) -> LinkManifest | None:
+    return store.link_manifest() if isinstance(store, LinksEvents) else None
+
+
+class _File:
+    """A CSV file that is written from Arrow tables: texts quoted, with quotes doubled; nulls and empty texts as empty cells."""
+
+    def __init__(self, directory: Path, name: str, header: str) -> None:
+        self._header = header.split(",")
+        self._file = (directory / name).open("wb")
+        self._file.write(f"{header}\n".encode())
+        self._writer: Any = None
+
+    def write(self, rows: pa.Table) -> None:
+        """Append rows, all of which have keys of one type in their first column."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        from pyarrow.csv import CSVWriter, WriteOptions
+
+        types = {"double": pa.float64(), "long": pa.int64()}
+        columns = []
+        for name, column in zip(self._header, rows.columns, strict=True):
+            wanted = rows.column(0).type if "ID(" in name else types.get(name.partition(":")[2], pa.string())
+            column = column.cast(wanted)
+            columns.append(pc.if_else(pc.equal(column, ""), None, column) if wanted == pa.string() else column)
+        table = pa.Table.from_arrays(columns, names=self._header)
+        if self._writer is None:
+            self._writer = CSVWriter(self._file, table.schema, write_options=WriteOptions(include_header=False))
+        self._writer.write_table(table)
+
+    def __enter__(self) -> _File:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with self._file:
+            if self._writer is not None:
+                self._writer.close()
+
+
+def _by_uri(store: KnowledgeGraph) -> Iterator[tuple[str, pa.Table]]:
+    """Yield what :meth:`StreamsNumbers.numbered` does, with URIs in place of numbers, each node before its first assertion."""
+    known, rows = Known(), store.assertions()
+    while batch := list(islice(rows, _BATCH)):
+        uris = list(dict.fromkeys(uri for row in batch for uri in (row.head, row.tail)))
+        fresh = known.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
+        new = [uris[place] for place in np.flatnonzero(fresh).tolist()]
+        for label in _LABELS:
+            nodes = [uri for uri in new if label_of(uri) == label]
+            languages = [list(map(language_of, nodes))] if label == "Concept" else []
+            yield from _table(label, [nodes, nodes, list(map(text_of, nodes)), *languages, [label] * len(nodes)])
+            cells = [_cells(row) for row in batch if label_of(row.head) == label]
+            yield from _table(f"{label} assertions", list(zip(*cells, strict=True)))
+    links = store.links() if isinstance(store, LinksEvents) else iter(())
+    while some := list(islice(links, _BATCH)):
+        for relation in ("Mentions", "SameEvent"):
+            cells = [_link_cells(link) for link in some if link.relation == relation]
+            yield from _table(relation, list(zip(*cells, strict=True)))
+
+
+def _table(name: str, columns: Sequence[Sequence[Any]]) -> Iterator[tuple[str, pa.Table]]:
+    import pyarrow as pa
+
+    if columns and columns[0]:
+        yield name, pa.table(list(map(pa.array, columns)), names=list(map(str, range(len(columns)))))
+
+
 def import_arguments(directory: Path) -> list[str]:
     """Return the arguments for ``neo4j-admin`` to import the files of :func:`export_csv_import` in ``directory``."""
     home = Path(directory).absolute()
-    nodes = [f"--nodes={home / name}" for name in (*NODES.values(), MANIFEST)]
-    relationships = [f"--relationships={home / name}" for name in (*ASSERTIONS.values(), *LINKS.values())]
+    nodes = [f"--nodes={home / name}" for name in (*(name for name, _ in NODES.values()), MANIFEST)]
+    relationships = [f"--relationships={home / name}" for name, _ in EDGES.values()]
     options = [
         "--multiline-fields=true",
         "--skip-bad-relationships=false",
@@ -138,17 +196,6 @@ def _cells(row: Assertion) -> Sequence[Any]:
 def _link_cells(link: Link) -> Sequence[Any]:
     mention = [link.role, link.position] if link.relation == "Mentions" else []
     return (link.head, link.relation, link.tail, link.relation, *mention, link.fingerprint()[0])
-
-
-def _line(cells: Iterable[Any]) -> str:
-    """Return one CSV line: texts quoted, with quotes doubled, numbers unquoted; empty cells become no property."""
-    return ",".join(map(_cell, cells)) + "\n"
-
-
-def _cell(value: Any) -> str:
-    if value is None or value == "":
-        return ""
-    return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else repr(value)
 
 
 def _instructions(directory: Path) -> str:

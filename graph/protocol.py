@@ -298,6 +298,22 @@ class StreamsRecords(Protocol):
 
 
 @runtime_checkable
+class StreamsNumbers(Protocol):
+    """A store that streams itself with numbers in place of URIs, within a bounded memory whatever its size."""
+
+    def numbered(self) -> Iterator[tuple[str, pa.Table]]:
+        """Stream the graph as ``(name, rows)`` in parts of any size, a node's number being unique within its label.
+
+        Rows named ``Concept`` and ``Event`` have the columns number, URI, text, language (of concepts) and label; those named
+        ``Concept assertions``, ``Event assertions``, ``Mentions`` and ``SameEvent`` have the head's number, relation, the tail's
+        number, relation, properties and identity.
+
+        Raises:
+            GraphError: the graph was changed meanwhile.
+        """
+
+
+@runtime_checkable
 class CountsInBulk(Protocol):
     """A graph that counts triples of many pairs of sets in one call, without building the paths."""
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import ladybug
+import pyarrow as pa
 
 from ...cypher import Query, query
 from ..errors import GraphError, GraphUnavailable
@@ -21,9 +23,15 @@ READ_MEMORY = 640 << 20
 """Bytes of the buffer pool of a graph that is open for reading."""
 LOAD_MEMORY = 384 << 20
 """Bytes of the buffer pool during a load."""
+SCAN_MEMORY = 256 << 20
+"""Bytes of the buffer pool of an engine that reads the whole graph."""
+APPENDED = 1_500_000
+"""Most nodes of a label with which assertions are appended to a table that has some, for which 190 MB of memory are needed."""
 NODE_TABLES = ("Concept", "Event", "Manifest")
 
 _THREADS = 2
+_LEAST_WINDOW = 256
+"""Fewest nodes of a window."""
 _RESERVED = {name.lower() for name in (*NODE_TABLES, *LINK_RELATIONS)}
 
 
@@ -52,9 +60,17 @@ class Engine:
         self.file = file
         self.shown = shown or file
         self._lock = threading.Lock()
+        self._writable = writable
+        self._open(memory)
+
+    def _open(self, memory: int) -> None:
         try:
             self._database = ladybug.Database(
-                str(file), buffer_pool_size=memory, max_num_threads=_THREADS, read_only=not writable, auto_checkpoint=False
+                str(self.file),
+                buffer_pool_size=memory,
+                max_num_threads=_THREADS,
+                read_only=not self._writable,
+                auto_checkpoint=False,
             )
             self._connection = ladybug.Connection(self._database)
         except RuntimeError as error:
@@ -108,11 +124,25 @@ class Engine:
         """Return the engine's message, with the path to show in place of a temporary one."""
         return str(error).strip().split("\n", 1)[0].replace(str(self.file), str(self.shown))
 
+    def reopen(self, memory: int) -> None:
+        """Close and open the file with ``memory`` bytes of buffer pool, and return the memory that was freed to the system."""
+        self.close()
+        release_memory()
+        with self._lock:
+            self._open(memory)
+
     def close(self) -> None:
         """Write pending changes and close the file."""
         with self._lock:
             self._connection.close()
             self._database.close()
+
+
+def release_memory() -> None:
+    """Return freed memory to the system, which the C library (glibc) keeps otherwise."""
+    pa.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def create(engine: Engine) -> None:
@@ -145,20 +175,40 @@ def node_table_numbers(engine: Engine) -> dict[str, int]:
     return {name: number for number, name, kind in engine.rows(query("tables", "embedded")) if kind == "NODE"}
 
 
-def windows(engine: Engine, scan: Query, label: Label, size: int) -> Iterator[Any]:
-    """Yield the rows of a query for one window of a label's nodes after the other, as tables of about ``size`` rows."""
+def number_of_nodes(engine: Engine, label: Label) -> int:
+    """Return the number of nodes of a label."""
+    return int(engine.rows(query(f"count_{label.lower()}s"))[0][0])
+
+
+def is_large(engine: Engine, label: Label) -> bool:
+    """Return whether there are so many nodes of a label that a relation's assertions are in several tables."""
+    return number_of_nodes(engine, label) > APPENDED
+
+
+def windows(engine: Engine, scan: Query, label: Label, size: int, full: Callable[[], None] | None = None) -> Iterator[Any]:
+    """Yield the rows of a query for one window of a label's nodes after the other, as tables of about ``size`` rows.
+
+    When the buffer pool is full, ``full`` is called and a smaller window read; without it the error is raised.
+    """
     number = node_table_numbers(engine)[label]
-    ((nodes,),) = engine.rows(query(f"count_{label.lower()}s"))
+    nodes = number_of_nodes(engine, label)
     first, window = 0, 4096
     while first < nodes:
         last = first + window
-        table = engine.table(scan, {"label": number, "start": first, "stop": last})
+        try:
+            table = engine.table(scan, {"label": number, "start": first, "stop": last})
+        except OutOfMemory:
+            if full is None or window <= _LEAST_WINDOW:
+                raise
+            full()
+            window //= 2
+            continue
         yield table
         first = last
         if table.num_rows < size // 2:
-            window *= 2
+            window *= 2 if table.num_rows > size // 8 else 4
         elif table.num_rows > size:
-            window = max(window // 2, 256)
+            window = max(window // 2, _LEAST_WINDOW)
 
 
 def table_of(relation: str) -> str:

@@ -167,6 +167,13 @@ class EmbeddedGraph(Store):
             for table in windows(self._open(), query("scan", "embedded").naming(LABEL=label), label, batch_size):
                 yield from record_batches(table, batch_size)
 
+    def numbered(self) -> Iterator[tuple[str, pa.Table]]:
+        from .numbers import numbered
+
+        refuse_closed(self._closed, self.url)
+        self._reopen()
+        yield from numbered(self._as_opened(), self.path / integrity.DATABASE)
+
     def events(self) -> Iterator[str]:
         uris = self._open().table(query("scan_nodes").naming(LABEL="Event"))
         for batch in uris.to_batches(max_chunksize=SCAN_ROWS):

@@ -8,7 +8,6 @@ that :func:`killed_load` can detect it, and the next load removes them.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -30,12 +29,12 @@ from ..model import Assertion, LoadCounts, LoadEntry, Manifest
 from ..names import Label, label_of, language_of, text_of
 from . import engine as schema
 from . import integrity
-from .engine import LOAD_MEMORY, Engine, OutOfMemory, key_of, table_of
+from .engine import LOAD_MEMORY, Engine, OutOfMemory, key_of, release_memory, table_of
 from .integrity import DATABASE as DATABASE
 
 _LOCK = "graph.lock"
 DRAFT = f"{DATABASE}{integrity.DRAFT}"
-_BATCH = 50_000
+_BATCH = 20_000
 """Rows that are read at a time."""
 _DOUBLINGS = 2
 """How often a copy that runs out of memory is repeated with twice as much."""
@@ -47,8 +46,6 @@ COPY = 250_000
 """Rows that are copied at a time; more are not faster and take more memory."""
 PART = 750_000
 """Most assertions that are copied at a time into an empty table; the engine keeps all of them in memory, in its pool."""
-APPENDED = 1_500_000
-"""Most nodes of a label with which assertions are appended to a table that has some; 190 MB of memory are needed for so many."""
 _DISK_FULL = "No space left on device"
 _NO_SPACE = 1 << 20
 """Bytes; a failure with less free space than this is reported as a full disk."""
@@ -169,7 +166,7 @@ def load(
             manifest = with_entry(manifest, entry())
         if manifest != before:
             del known, nodes
-            _release_memory()
+            release_memory()
             with writing(folder):
                 _write(folder, spool, manifest)
     return LoadCounts(new, duplicates)
@@ -229,28 +226,21 @@ class _Draft:
 
     A copy into a table that has rows takes 64 bytes of memory for each node of the graph and direction, however few its rows are,
     beside the buffer pool (LadybugDB 0.22), and rewrites what it changes. The first copy into a table does neither. So in a graph
-    with more than :data:`APPENDED` nodes of a label each copy goes into an empty table, a part of the relation.
+    that is large (:func:`~tacit.graph.embedded.engine.is_large`) each copy goes into an empty table, a part of the relation.
     """
 
     def __init__(self, folder: Path) -> None:
         Path(f"{folder / DRAFT}.wal").unlink(missing_ok=True)
         shutil.copyfile(folder / DATABASE, folder / DRAFT)
-        self._folder, self._copied = folder, 0
-        self.engine = self._open(LOAD_MEMORY)
+        self._copied = 0
+        self.engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
         self._tables = schema.relation_tables(self.engine)
-        self._nodes: dict[Label, int] = {}
-
-    def _open(self, memory: int) -> Engine:
-        return Engine(self._folder / DRAFT, writable=True, memory=memory, shown=self._folder)
-
-    def _reopen(self, memory: int) -> None:
-        self.engine.close()
-        _release_memory()
-        self._copied, self.engine = 0, self._open(memory)
+        self._large: dict[Label, bool] = {}
 
     def _store(self) -> None:
         self.engine.checkpoint()
-        self._reopen(LOAD_MEMORY)
+        self.engine.reopen(LOAD_MEMORY)
+        self._copied = 0
 
     def copy(self, statement: Query, rows: pa.Table) -> None:
         """Append rows to a table; rows with very long texts may need more memory than usual, up to four times as much."""
@@ -263,16 +253,16 @@ class _Draft:
             except OutOfMemory:
                 if doubled == _DOUBLINGS or self._copied:  # without a checkpoint, the engine would lose earlier copies
                     raise
-                self._reopen(LOAD_MEMORY << (doubled + 1))
+                self.engine.reopen(LOAD_MEMORY << (doubled + 1))
         self._copied += len(rows)
         if doubled or self._copied >= COPY // 2:
             self._store()
 
     def _is_large(self, label: Label) -> bool:
-        """Return whether the graph has more than :data:`APPENDED` nodes of a label; to be called when all nodes were copied."""
-        if label not in self._nodes:
-            ((self._nodes[label],),) = self.engine.rows(query(f"count_{label.lower()}s"))
-        return self._nodes[label] > APPENDED
+        """Return whether the graph is large, to be called when all nodes were copied."""
+        if label not in self._large:
+            self._large[label] = schema.is_large(self.engine, label)
+        return self._large[label]
 
     def rows_of_a_copy(self, label: Label) -> int:
         """Return how many assertions between nodes of a label to copy at a time."""
@@ -290,13 +280,6 @@ class _Draft:
             if not self.engine.rows(query("any_assertion", "embedded").naming(RELATION=table, LABEL=label)):
                 return table
         raise AssertionError("parts_of does not end")
-
-
-def _release_memory() -> None:
-    """Return freed memory to the system, which the C library (glibc) keeps otherwise."""
-    pa.default_memory_pool().release_unused()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def replace_database(folder: Path, manifest: Manifest) -> None:

@@ -190,9 +190,9 @@ def test_a_load_that_needs_more_memory_gets_it(tmp_path: Path, monkeypatch: pyte
     pools: list[int] = []
 
     class Counted(Engine):
-        def __init__(self, file: Path, *, writable: bool = False, memory: int = 0, shown: Path | None = None) -> None:
+        def _open(self, memory: int) -> None:
             pools.append(memory)
-            super().__init__(file, writable=writable, memory=memory, shown=shown)
+            super()._open(memory)
 
     monkeypatch.setattr(embedded_load, "Engine", Counted)
     rows = [Assertion(f"/c/en/{n}", "IsA", f"/c/en/{n * 7 % 5000}", 1.0, "x", "y" * 20) for n in range(60_000)]
@@ -215,8 +215,9 @@ def test_a_load_in_several_copies_holds_every_row(tmp_path: Path, monkeypatch: p
 
 
 def test_a_large_graph_has_a_relation_in_several_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("COPY", 20), ("_BATCH", 10), ("PART", 20), ("APPENDED", 30)):
+    for name, value in (("COPY", 20), ("_BATCH", 10), ("PART", 20)):
         monkeypatch.setattr(embedded_load, name, value)
+    monkeypatch.setattr(schema, "APPENDED", 30)
     rows = [Assertion(f"/c/en/{n}", "IsA", f"/c/en/{n * 7 % 50}", float(n), "x") for n in range(60)]
     rows += [Assertion(f"/c/en/{n}", ("HasSubevent", "hassubevent")[n % 2], f"/c/en/{n + 1}") for n in range(50)]
     rows += [Assertion("/e/a", "xWant", "/e/b"), Assertion("/c/en/1", "IsA__2", "/c/en/2")]

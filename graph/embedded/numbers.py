@@ -1,0 +1,69 @@
+"""Streaming of a whole graph with the engine's numbers of nodes in place of their URIs, table by table.
+
+To join URIs to the ends of assertions, the engine reads the URIs of all nodes for each window, and its memory grows with the
+graph. Here it reads one table of a large graph at a time, and is opened anew when its buffer pool is full, of which it does not
+give back all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ...cypher import Query, query
+from ..errors import GraphError
+from ..links import LINK_RELATIONS, link_manifest_of
+from ..names import Label
+from .engine import SCAN_MEMORY, Engine, is_large, relation_tables, windows
+
+_LABELS: tuple[Label, ...] = ("Concept", "Event")
+_ROWS = 100_000
+"""Rows of a table that is yielded, about."""
+
+
+def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
+    """Yield ``(name, pyarrow.Table)`` of nodes, assertions and links; see :meth:`tacit.graph.protocol.StreamsNumbers.numbered`.
+
+    Raises:
+        GraphError: the engine failed, or another process has replaced ``file``.
+    """
+    opened = file.stat()
+    engine = Engine(file, memory=SCAN_MEMORY, shown=shown)
+
+    def reopen() -> None:
+        engine.reopen(SCAN_MEMORY)
+        if not os.path.samestat(opened, file.stat()):
+            raise GraphError(f"{shown.parent} was changed by another process; open it again")
+
+    try:
+        yield from _tables(engine, reopen)
+    finally:
+        engine.close()
+
+
+def _tables(engine: Engine, reopen: Callable[[], None]) -> Iterator[tuple[str, Any]]:
+    for rows in windows(engine, query("number_concepts", "embedded"), "Concept", _ROWS, reopen):
+        yield "Concept", rows
+    for rows in windows(engine, query("number_events", "embedded"), "Event", _ROWS, reopen):
+        yield "Event", rows
+    for label in _LABELS:
+        for scan in _scans(engine, label):
+            for rows in windows(engine, scan, label, _ROWS, reopen):
+                yield f"{label} assertions", rows
+    if not link_manifest_of(engine.rows(query("link_manifest"))).links:
+        return
+    for rows in windows(engine, query("number_mentions", "embedded"), "Event", _ROWS, reopen):
+        yield "Mentions", rows
+    for rows in windows(engine, query("number_same_events", "embedded"), "Event", _ROWS, reopen):
+        yield "SameEvent", rows
+
+
+def _scans(engine: Engine, label: Label) -> list[Query]:
+    """Return the queries for the assertions between nodes of a label: one, or one for each table when there are many nodes."""
+    if not is_large(engine, label):
+        return [query("number_assertions", "embedded").naming(LABEL=label)]
+    links = {relation.lower() for relation in LINK_RELATIONS}
+    tables = [name for key, name in sorted(relation_tables(engine).items()) if key not in links]
+    return [query("number_relation", "embedded").naming(RELATION=name, LABEL=label) for name in tables]
