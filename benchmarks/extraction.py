@@ -27,8 +27,8 @@ from tacit.graph.item import Item
 from tacit.reasoning.metrics.accent.events import EventTuple, Extractor, head_forms
 from tacit.reasoning.metrics.accent.extractors.keywords import make as make_keywords
 from tacit.reasoning.metrics.accent.extractors.rules import RuleExtractor
-from tacit.reasoning.text.language import SHIPPED
 from tacit.reasoning.text.parsing import Parser, open_parser
+from tacit.reasoning.text.spacy_pipeline import SHIPPED
 from threadpoolctl import threadpool_limits
 
 BATCH = 256

@@ -31,7 +31,8 @@ from tacit.graph.index import IndexGraph
 from tacit.graph.item import Item
 from tacit.graph.path_search import count_triples_many
 from tacit.reasoning.metrics.commonsense.features import TripleFeatures
-from tacit.reasoning.text.language import SHIPPED, load_pipeline
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.spacy_pipeline import SHIPPED
 from threadpoolctl import threadpool_limits
 
 BATCH = 256

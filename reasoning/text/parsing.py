@@ -17,7 +17,8 @@ import numpy as np
 
 from ...graph.errors import ModelError
 from ..lru_cache import LruCache
-from .language import SHIPPED, VocabularyZone, multiply_fast, open_spacy, prepare, with_spacy
+from .language import prepare
+from .spacy_pipeline import SHIPPED, VocabularyZone, multiply_fast, open_spacy, with_spacy
 
 if TYPE_CHECKING:
     from spacy.language import Language

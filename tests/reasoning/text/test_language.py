@@ -14,21 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.lang.en.lemmatizer import EnglishLemmatizer
 from tacit.graph.errors import ModelError
-from tacit.reasoning.text import language
-from tacit.reasoning.text.language import (
-    SHIPPED,
-    SpacyAnalyser,
-    Token,
-    folder_digest,
-    lemmatizer_of_words,
-    load_pipeline,
-    prepare,
-)
+from tacit.reasoning.text import language, spacy_pipeline
+from tacit.reasoning.text.language import SpacyAnalyser, Token, lemmatizer_of_words, load_pipeline, prepare
+from tacit.reasoning.text.spacy_pipeline import SHIPPED, folder_digest
 
 SIGNS = ["x" * 150, "I", "’", "ll", "'", "t", "don", "dog", " ", "  ", "ice-cream", "😀", ".", "n't"]
 TEXTS = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=80),
-    st.lists(st.sampled_from(SIGNS), max_size=20).map(" ".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.lists(st.sampled_from(SIGNS), max_size=20).map(" ".join)
 )
 
 
@@ -134,8 +126,8 @@ def test_words_are_forgotten_and_nothing_changes(monkeypatch: pytest.MonkeyPatch
     texts = [f"{sentence} {' '.join(f'word{n}x{m}' for m in range(8))}" for n in range(60) for sentence in SENTENCES]
     keeping = load_pipeline()
     expected = keeping.analyse(texts)
-    monkeypatch.setattr(language, "_PERMANENT_WORDS", 800)
-    monkeypatch.setattr(language, "_ZONE_WORDS", 500)
+    monkeypatch.setattr(spacy_pipeline, "_PERMANENT_WORDS", 800)
+    monkeypatch.setattr(spacy_pipeline, "_ZONE_WORDS", 500)
     monkeypatch.setattr(language, "_BATCH_CHARACTERS", 400)
     forgetful = load_pipeline()
     assert forgetful.analyse(texts) == expected
@@ -223,7 +215,7 @@ def test_spacy_comes_without_its_command_line_which_can_be_imported_later() -> N
 
 
 def test_the_tokenizer_is_the_one_that_spacy_makes() -> None:
-    plain, ours = spacy.load(language.SHIPPED).tokenizer, load_pipeline().nlp.tokenizer
+    plain, ours = spacy.load(SHIPPED).tokenizer, load_pipeline().nlp.tokenizer
     assert ours.rules == plain.rules
     for text in ("I'm gonna tell 'em: U.S. 10km (e.g. http://a.bc/d?e) costs $5.99/day :-) isn't it?", "cannot", "", "a\u00a0b"):
         assert [(one.text, one.norm_) for one in ours(text)] == [(one.text, one.norm_) for one in plain(text)]
@@ -233,7 +225,7 @@ def test_the_tokenizer_is_the_one_that_spacy_makes() -> None:
 
 
 def test_torch_is_hidden_from_one_thread_alone() -> None:
-    finder = language._TorchHidden()
+    finder = spacy_pipeline._TorchHidden()
     with pytest.raises(ModuleNotFoundError, match="torch"):
         finder.find_spec("torch")
     assert finder.find_spec("torchvision") is None
@@ -242,6 +234,6 @@ def test_torch_is_hidden_from_one_thread_alone() -> None:
 
 
 def test_torch_is_not_hidden_from_pipelines_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "import_spacy", lambda: pytest.fail("a pipeline of another may need torch"))
+    monkeypatch.setattr(spacy_pipeline, "import_spacy", lambda: pytest.fail("a pipeline of another may need torch"))
     with pytest.raises(ModelError, match="no_such_pipeline"):
         load_pipeline("no_such_pipeline")

@@ -6,9 +6,9 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.reasoning.text import language
-from tacit.reasoning.text.language import SHIPPED
+from tacit.reasoning.text import spacy_pipeline
 from tacit.reasoning.text.parsing import Parser, open_parser
+from tacit.reasoning.text.spacy_pipeline import SHIPPED
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ def test_heads_are_words_and_every_sentence_has_a_root(text: str) -> None:
 def test_forgetting_words_changes_no_parse(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"I met qx{number}zz in the old town and she was happy." for number in range(40)]
     expected = Parser(parser.nlp, "0").parse_batch(texts)
-    monkeypatch.setattr(language, "_PERMANENT_WORDS", 0)
-    monkeypatch.setattr(language, "_ZONE_WORDS", 30)
+    monkeypatch.setattr(spacy_pipeline, "_PERMANENT_WORDS", 0)
+    monkeypatch.setattr(spacy_pipeline, "_ZONE_WORDS", 30)
     nlp = spacy.load(SHIPPED)
     forgetful = Parser(nlp, "0")
     assert [forgetful.parse_batch([text])[0] for text in texts] == expected

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from tacit.graph.errors import InputError, LoadError
-from tacit.reasoning.text.language import SHIPPED, folder_digest, load_pipeline
+from tacit.reasoning.text.language import load_pipeline
+from tacit.reasoning.text.spacy_pipeline import SHIPPED, folder_digest
 from tacit.reasoning.training import pipeline as pipeline_training
 from tacit.reasoning.training.pipeline import as_dialogue, evaluate, read_treebank, train_pipeline
 
