@@ -101,7 +101,7 @@ def open_indexed(address: Address, *, quiet: bool = False) -> Iterator[IndexGrap
 def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
     """Open the index of ``graph``; if it has to be built, show progress and a note."""
     total = graph.manifest().assertions or None
-    with Meter("building the index", total, unit="assertions", noun="assertions", quiet=quiet) as meter:
+    with Meter("building the index", total, noun="assertions", quiet=quiet) as meter:
         index = graph.open_index(meter.add)
     if meter.number and not quiet:
         note(f"built the index of {count(meter.number)} assertions in {duration(meter.seconds)}; it is saved for later runs")

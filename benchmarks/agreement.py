@@ -303,7 +303,7 @@ def main() -> None:
             scores = Scores(metric, arguments.scores)
             rows, drawn = [], []
             start = time.perf_counter()
-            with Meter(name, responses, unit="responses", noun="responses", quiet=not sys.stderr.isatty()) as meter:
+            with Meter(name, responses, noun="responses", quiet=not sys.stderr.isatty()) as meter:
                 for number, one in enumerate(sets):
                     values: list[float] = []
                     for place in range(0, len(one.judged), BATCH):

@@ -77,7 +77,7 @@ def main() -> None:
         dialogues = json.load(file)
     opened = open_llm_probe(arguments.model, arguments.probe, dtype=arguments.dtype)
     tuples = list(dict.fromkeys(tuple(one) for row in dialogues for one in (*row["tuples_single"], *row["tuples_pair"])))
-    with open_graph(arguments.graph) as graph, Meter("scoring", unit="tuples", noun="tuples") as meter:
+    with open_graph(arguments.graph) as graph, Meter("scoring", noun="tuples") as meter:
         probe = Watched(opened, meter)
         closeness = ScorerResources(graph).scorer("retriever")
         usual = load_metric("accent", graph)

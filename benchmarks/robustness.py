@@ -242,7 +242,7 @@ def main() -> None:
         address = Address(arguments.graph, None, None, None)
         with (
             open_reasoner([name], options, address, Engine.AUTO, quiet=True) as reasoner,
-            Meter(name, len(texts), unit="responses", noun="responses", quiet=not sys.stderr.isatty()) as meter,
+            Meter(name, len(texts), noun="responses", quiet=not sys.stderr.isatty()) as meter,
         ):
             values: dict[Pair, float] = {}
             for start in range(0, len(texts), 128):

@@ -120,7 +120,7 @@ def choose(
     with opened as source:
         found: KnowledgeGraph | None = source
         chooser = load_chooser(found, names, head=head, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
-        meter = Meter("choosing", total, unit="instances", noun="instances", quiet=quiet or output is None)
+        meter = Meter("choosing", total, noun="instances", quiet=quiet or output is None)
         with _rows_to(output, file, resume, str(chooser.signature)) as (done, write), meter:
             remaining = iter(rows)
             if [(one.id, one.target, taken(len(one.choices), answers)) for one in islice(remaining, len(done))] != done:

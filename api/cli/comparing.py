@@ -59,7 +59,7 @@ def compare(
 
     with (
         opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner,
-        Meter("scoring", None, unit="responses", noun="responses", quiet=quiet) as meter,
+        Meter("scoring", None, noun="responses", quiet=quiet) as meter,
     ):
         found = compare_systems(
             one, other, reasoner, largest=show_items, resamples=resamples, seed=seed, progress=lambda number: meter.add(number)

@@ -66,14 +66,14 @@ def targets(
 
     rows: list[tuple[str, tuple[str, ...]]] = []
     errors = 0
-    with Meter("reading", None, unit="dialogues", noun="dialogues", quiet=quiet) as meter:
+    with Meter("reading", None, noun="dialogues", quiet=quiet) as meter:
         for file in dialogues:
             faults = Faults()
             found = list(_read(file, strict, faults, meter))
             report_faults(file, faults, len(found), "a dialogue")
             rows += found
             errors += faults.number
-    with Meter("looking for duplicates", len(rows), unit="dialogues", noun="dialogues", quiet=quiet) as meter:
+    with Meter("looking for duplicates", len(rows), noun="dialogues", quiet=quiet) as meter:
         why = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
     left = reasons(why)
     kept = _distinct_names([row for row, reason in zip(rows, why, strict=True) if reason is None])
@@ -83,7 +83,7 @@ def targets(
     weights = TfIdf(words_of(without_speaker(turn)) for _, turns in kept for turn in turns)
     kinds: Counter[str] = Counter()
     questions: Counter[str] = Counter()
-    meter = Meter("choosing targets", len(kept), unit="dialogues", noun="dialogues", quiet=quiet or output is None)
+    meter = Meter("choosing targets", len(kept), noun="dialogues", quiet=quiet or output is None)
     with lines_to(output, apart_from=dialogues[0]) as write, meter:
         for name, turns in kept:
             written = with_speakers(turns)
@@ -149,7 +149,7 @@ def choices(
     given = [] if pool is None else _given(pool, instances, strict)
     problem = make_problem(instances, given, wrong=wrong, most=candidates, seed=seed)
     discriminator = _discriminator(problem, model, recipe, device)
-    with Meter("filtering", (rounds + 3) * folds, unit="fits", noun="fits", quiet=quiet) as meter:
+    with Meter("filtering", (rounds + 3) * folds, noun="fits", quiet=quiet) as meter:
         found = filter_choices(
             problem, discriminator, wrong=wrong, number_of_folds=folds, rounds=rounds, swaps=swaps, seed=seed, progress=meter.add
         )

@@ -185,7 +185,7 @@ def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None
 
     groups = conversations([(one.history, one.response) for one in collected.judgements]).tolist()
     judged = []
-    with Meter("scoring", len(collected.judgements), unit="judgements", noun="judgements", quiet=quiet) as meter:
+    with Meter("scoring", len(collected.judgements), noun="judgements", quiet=quiet) as meter:
         rows = reasoning.score_items(items(), metrics, batch_size=batch_size)
         for judgement, conversation, row in zip(collected.judgements, groups, rows, strict=True):
             meter.add(1)
@@ -205,7 +205,7 @@ def _compared(
 
     from ...reasoning.evaluation import evaluate, resampling  # noqa: F401 (likewise)
 
-    with Meter("resampling", None, unit="resamples", noun="resamples", quiet=quiet) as meter:
+    with Meter("resampling", None, noun="resamples", quiet=quiet) as meter:
 
         def progress(finished: int, total: int) -> None:
             meter.add(finished - meter.number, total=total)

@@ -83,7 +83,7 @@ def filter_dialogues(
         watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would mix with the output
         with (
             lines_to(output, apart_from=dialogues) as write,
-            Meter("filtering", _total(dialogues, watched), unit="dialogues", noun="dialogues", quiet=not watched) as meter,
+            Meter("filtering", _total(dialogues, watched), noun="dialogues", quiet=not watched) as meter,
         ):
             for batch in _batches(dialogues, strict, tally):
                 for line in _kept(batch, chosen, tally):

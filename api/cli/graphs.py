@@ -155,7 +155,7 @@ def check(graph: opts.GraphArgument, quiet: opts.Quiet = False, json: opts.Json 
     """
     from ...graph.check import check_graph
 
-    with Meter(graph, noun="assertions", unit="assertions", quiet=quiet) as meter:
+    with Meter(graph, noun="assertions", quiet=quiet) as meter:
         checked = check_graph(graph, progress=meter.add, **opts.server_given())
     if json:
         parts = [{**asdict(part), "sound": part.problem is None} for part in checked.parts]
@@ -177,7 +177,7 @@ def _align(vectors: str, index: IndexGraph, quiet: bool) -> dict[str, Any]:
 
     folder = vectors_folder(index)
     uris = index.uris()
-    with Meter(vectors, noun="vectors", quiet=quiet) as meter:
+    with Meter(vectors, unit="bytes", noun="vectors", quiet=quiet) as meter:
         report = loaders.build_vectors(vectors, uris, folder, progress=meter.add).report
     built = loaders.open_vectors(folder)
     return {
@@ -273,7 +273,7 @@ def link_graph(address: Address, quiet: bool) -> tuple[Linked, float]:
     try:
         with open_engine(address, Engine.AUTO, quiet=quiet) as opened:
             events = store_of(opened).counts().events
-            with Meter("linking events", events, unit="events", noun="events", quiet=quiet) as meter:
+            with Meter("linking events", events, noun="events", quiet=quiet) as meter:
                 return link_events(opened, meter.add), meter.seconds
     except KeyboardInterrupt:
         held = "has some of the links" if "://" in address.url else "is unchanged"

@@ -95,7 +95,7 @@ def _opened(
     quiet: bool,
 ) -> Inference:  # fmt: skip
     """Open the inference with progress for what is computed once per graph."""
-    with Meter("reading the events", None, unit="assertions", noun="assertions", quiet=quiet) as meter:
+    with Meter("reading the events", None, noun="assertions", quiet=quiet) as meter:
         found: Inference = load(
             graph, nearest=nearest, encoder=encoder, comet=comet, model=model, pipeline=pipeline,
             progress=lambda _, number: meter.add(number),

@@ -74,7 +74,7 @@ def respond(
     opened = (
         nullcontext(None) if names is None else opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet)
     )
-    meter = Meter("responding", None, unit="responses", noun="responses", quiet=quiet or output is None)
+    meter = Meter("responding", None, noun="responses", quiet=quiet or output is None)
     tell_settings(quiet)
     with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
         for row, texts, ranked in _responses(
@@ -169,7 +169,7 @@ def perplexity(
     faults = Faults()
     items: list[Item] = list(sound(loaders.read_items(file, strict=strict), file, faults))
     report_faults(file, faults, len(items), "a response")
-    with Meter("reading", len(items), unit="responses", noun="responses", quiet=quiet) as meter:
+    with Meter("reading", len(items), noun="responses", quiet=quiet) as meter:
         found = measure(opened, [Turn(item.history, item.response) for item in items], lambda done: meter.reach(done, len(items)))
     low, high = found.interval([str(item.id).rpartition("/")[0] or item.id for item in items])
     if output is not None:

@@ -193,9 +193,7 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
         with (
             plan.open(quiet=quiet) as reasoner,
             lines_to(output, apart_from=plan.file) as write,
-            Meter(
-                "scoring", total_items(plan.file, watched, plan.columns), unit="items", noun="items", quiet=not watched
-            ) as meter,
+            Meter("scoring", total_items(plan.file, watched, plan.columns), noun="items", quiet=not watched) as meter,
         ):
             if plan.form.delimited:
                 write(heading(plan.names, plan.shown, plan.form))

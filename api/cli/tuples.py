@@ -105,10 +105,7 @@ def score_tuples(
         known = judge.relations
         stream = _Stream(file, frozenset(resources.relations() if known is None else known), strict)
         scored, total = 0, 0.0
-        with (
-            lines_to(output, apart_from=file) as write,
-            Meter("scoring", None, unit="tuples", noun="tuples", quiet=not watched) as meter,
-        ):
+        with lines_to(output, apart_from=file) as write, Meter("scoring", None, noun="tuples", quiet=not watched) as meter:
             for row, score in stream.scores(judge, batch_size or kind.together):
                 write(_line(row, score))
                 meter.add(1)
@@ -345,7 +342,7 @@ def _extracted(rows: Sequence[loaders.TupleRow], extractor: Extractor, quiet: bo
     """Return the extracted tuples of every row."""
     found: list[list[EventTuple]] = []
     waiting = iter(rows)
-    with Meter("extracting", len(rows), unit="responses", noun="responses", quiet=quiet) as meter:
+    with Meter("extracting", len(rows), noun="responses", quiet=quiet) as meter:
         while batch := list(islice(waiting, _BATCH)):
             found += extractor.extract_batch([Item(row.history, row.response) for row in batch])
             meter.add(len(batch))

@@ -160,7 +160,7 @@ class Reporting:
         """Add every row of a finished output, for a run that was resumed or scored on a cluster."""
         from ..scoring.running import read_scores
 
-        with Meter("reading the scores", unit="items", noun="items", quiet=quiet) as meter:
+        with Meter("reading the scores", noun="items", quiet=quiet) as meter:
             for row in read_scores(plan, output):
                 self.collected.add(row)
                 meter.add(1)

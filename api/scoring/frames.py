@@ -78,7 +78,7 @@ def score_frame(
     places: list[int] = []
     parts: list[pa.Table] = []
     schema = _schema(names, explain)
-    with Meter("scoring", None, unit="items", noun="items", quiet=quiet) as meter:
+    with Meter("scoring", None, noun="items", quiet=quiet) as meter:
         rows = chosen.stream(_items(named, places), batch_size=batch_size, explain=explain)
         while block := list(islice(rows, _AT_ONCE)):
             parts.append(pa.Table.from_pylist([_row(row, names, explain) for row in block], schema))

@@ -397,7 +397,7 @@ def _run(
         if cluster is not None:
             stack.close()  # it was opened to report errors early, and to build the index only once
         total = total_items(plan.file, progress, plan.columns)
-        meter = Meter("scoring", total, unit="items", noun="items", quiet=not progress)
+        meter = Meter("scoring", total, noun="items", quiet=not progress)
         with _work(plan, target, signatures, resume=resume, tell=tell) as work, meter:
             if work.replaced:
                 work.compare(read_shards(plan.file, plan.lines, columns=plan.columns))

@@ -34,8 +34,9 @@ class Meter:
 
     Args:
         label: what is done, e.g. a file's name.
-        total: total amount in ``unit`` (``bytes`` or a plural noun); None: unknown.
-        noun: what :meth:`add` counts, e.g. ``rows``; its rate is shown.
+        total: total amount in ``unit``; None: unknown.
+        noun: what :meth:`add` counts, in the plural; its rate is shown. Default: rows of a file whose total is in bytes.
+        unit: of the total, where it is not what is counted.
         watch: for work that does not call :meth:`add`: polled from a thread for the count, the amount done, and the total.
     """
 
@@ -44,12 +45,12 @@ class Meter:
         label: str,
         total: float | None = None,
         *,
-        unit: str = "bytes",
-        noun: str = "rows",
+        noun: str = "",
+        unit: str = "",
         watch: Watch | None = None,
         quiet: bool = False,
     ) -> None:
-        self.label, self.total, self.unit, self.noun = visible(label), total, unit, noun
+        self.label, self.total, self.unit, self.noun = visible(label), total, unit or noun or "bytes", noun or "rows"
         self.done = 0.0
         self.number = 0
         self._resumed = 0.0
@@ -171,7 +172,7 @@ def in_notebook() -> bool:
 
 def waiting(label: str, *, quiet: bool) -> Meter:
     """Return a spinner for work of unknown progress; shown on terminals only."""
-    return Meter(label, None, unit="", noun="", watch=lambda: (0, 0.0, None), quiet=quiet or not sys.stderr.isatty())
+    return Meter(label, None, watch=lambda: (0, 0.0, None), quiet=quiet or not sys.stderr.isatty())
 
 
 class Stages:
@@ -207,5 +208,5 @@ class Stages:
         if self._meter is None or self._stage != stage:
             self.end()
             noun = self._noun(stage)
-            self._stage, self._meter = stage, Meter(stage, total, unit=noun, noun=noun, quiet=self._quiet).__enter__()
+            self._stage, self._meter = stage, Meter(stage, total, noun=noun, quiet=self._quiet).__enter__()
         return self._meter

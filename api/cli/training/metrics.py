@@ -322,7 +322,7 @@ def reference(
                 facts["graph"] = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
             together = recipe.batch_size or min(getattr(metric, "together", 256), 256)
             total = len(drawn.true) + len(drawn.random)
-            with Meter(metric.name, total, unit="responses", noun="responses", quiet=run.quiet) as meter:
+            with Meter(metric.name, total, noun="responses", quiet=run.quiet) as meter:
                 made = make_reference(metric, drawn, "+".join(corpora), facts, batch_size=together, progress=meter.add)
             rows.append({
                 "metric": metric.name, "reference": made.label, **made.facts["responses"], "random_median": made.random_median,

@@ -99,7 +99,7 @@ class Run:
     @contextmanager
     def steps(self, total: int | None = None) -> Iterator[Callable[..., None]]:
         """Show the steps of a training; yields a callback for the step, the number of steps and anything more."""
-        with Meter("training", total, unit="steps", noun="steps", quiet=self.quiet) as meter:
+        with Meter("training", total, noun="steps", quiet=self.quiet) as meter:
             yield lambda step, steps, *_: meter.reach(step, steps)
 
     def write(self, files: Mapping[str, bytes | str]) -> None:
