@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import InputError
+from .terminal.output import check_output
 from .terminal.progress import Meter
 from .terminal.screen import note
 from .terminal.text import count, duration
@@ -176,6 +177,14 @@ def readable(path: str) -> str:
     except (OSError, ValueError) as error:
         raise InputError(f"{path!r} is not a valid path: {error}") from error
     return path
+
+
+def check_files(file: str, *outputs: Path | None) -> None:
+    """Check that a file can be read, and that each output, if any, can be written and is not that file."""
+    readable(file)
+    for output in outputs:
+        if output is not None:
+            check_output(output, file)
 
 
 def _hush_libraries() -> None:

@@ -19,9 +19,9 @@ from ... import loaders
 from ...graph.atomic import disk_full_errors
 from ...graph.errors import InputError
 from ...graph.questions import Instance
-from ..opening import open_engine, readable
-from ..terminal.faults import Faults, report_faults, sound
-from ..terminal.output import check_output, lines_to
+from ..opening import check_files, open_engine
+from ..terminal.faults import Records
+from ..terminal.output import lines_to
 from ..terminal.progress import Meter
 from ..terminal.screen import json_text, note
 from . import options as opts
@@ -89,9 +89,7 @@ def choose(
     choice, "chosen", and for each choice its shares and edges, or "no edge". Right answers in FILE are not looked at. An
     interrupted run into a file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
-    readable(file)
-    if output is not None:
-        check_output(output, file)
+    check_files(file, output)
     if resume and (output is None or (output.exists() and not output.is_file())):
         raise InputError("--resume continues a run into a file; name it with --output")
     names = None if judge is None else [one.value for one in judge]
@@ -106,17 +104,13 @@ def choose(
         model = "default"
         if names is None and probe is None and not quiet:
             note(f"yes-no by {MODEL_FILE} is among the judges and takes some seconds an instance; --judge names others")
-    faults = Faults()
     address = opts.address_of(graph)
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
     tell_settings(quiet)
-    rows: Iterable[Instance] = sound(loaders.read_cicero(file, strict=strict), file, faults)
-    total = None
-    if file != "-":
-        rows = list(rows)
-        total = len(rows)
-    count = 0
+    records = Records(loaders.read_cicero(file, strict=strict), file, "an instance of CICERO")
+    rows: Iterable[Instance] = records if file == "-" else list(records)
+    total = len(rows) if isinstance(rows, list) else None
     with opened as source:
         found: KnowledgeGraph | None = source
         chooser = load_chooser(found, names, head=head, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
@@ -125,15 +119,13 @@ def choose(
             remaining = iter(rows)
             if [(one.id, one.target, taken(len(one.choices), answers)) for one in islice(remaining, len(done))] != done:
                 raise InputError(f"{_partial(output)} has rows of other instances or --answers; delete it to start over")
-            count = len(done)
-            for row in chooser.stream(remaining, answers):
-                count += 1
+            for count, row in enumerate(chooser.stream(remaining, answers), len(done) + 1):
                 if total is None:
                     meter.add(1)
                 else:
                     meter.reach(count, total)
                 write(_json(row) if json or output is not None else _text(row))
-    report_faults(file, faults, count, "an instance of CICERO")
+    records.report()
 
 
 def _partial(output: Path | None) -> Path:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ... import loaders
-from ...graph.item import Item
 from ..opening import readable
-from ..terminal.faults import Faults, report_faults, sound
+from ..terminal.faults import read_all
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
 from ..terminal.screen import note, print_json, show, table
@@ -53,7 +52,9 @@ def compare(
     names, default = opts.chosen_metrics(metrics, graph)
     options = opts.metric_options(option, names, pipeline)
     columns = opts.named_columns(column)
-    one, other = (_items(file, strict, columns) for file in (first, second))
+    one, other = (
+        read_all(loaders.read_items(readable(file), strict=strict, columns=columns), file, "an item") for file in (first, second)
+    )
     opts.tell_default(default, quiet)
     from ...reasoning.evaluation.comparing import compare_systems
 
@@ -78,14 +79,6 @@ def compare(
     gain = found.metrics[0].gain
     if fail_under is not None and (gain is None or gain < fail_under):
         raise typer.Exit(1)
-
-
-def _items(file: str, strict: bool, columns: dict[str, str]) -> list[Item]:
-    """Return the items of a file, all in memory; those that cannot be read are reported."""
-    faults = Faults()
-    found = list(sound(loaders.read_items(readable(file), strict=strict, columns=columns), file, faults))
-    report_faults(file, faults, len(found), "an item")
-    return found
 
 
 def _show(found: SystemComparison, resamples: int, seed: int) -> None:

@@ -13,9 +13,9 @@ import typer
 from ... import loaders
 from ...graph.errors import InputError
 from ...graph.questions import Answered, without_speaker
-from ..opening import readable
-from ..terminal.faults import Faults, report_faults, sound
-from ..terminal.output import check_output, lines_to
+from ..opening import check_files
+from ..terminal.faults import Records, read_all
+from ..terminal.output import lines_to
 from ..terminal.progress import Meter
 from ..terminal.screen import facts, json_text, print_json, show, table
 from . import options as opts
@@ -56,9 +56,7 @@ def targets(
         raise InputError("--json prints the report to stdout; give a file for the records with --output")
     check_distinct(dialogues)
     for file in dialogues:
-        readable(file)
-        if output is not None:
-            check_output(output, file)
+        check_files(file, output)
     from ...reasoning.creation.dialogue_choice import Left, Limits, choose_dialogues
     from ...reasoning.creation.dialogue_choice import counts as reasons
     from ...reasoning.creation.targets import choose_targets, generator, with_speakers
@@ -68,11 +66,10 @@ def targets(
     errors = 0
     with Meter("reading", None, noun="dialogues", quiet=quiet) as meter:
         for file in dialogues:
-            faults = Faults()
-            found = list(_read(file, strict, faults, meter))
-            report_faults(file, faults, len(found), "a dialogue")
-            rows += found
-            errors += faults.number
+            records = Records(loaders.read_targets(file, strict=strict), file, "a dialogue")
+            rows += _named(records, file, meter)
+            records.report()
+            errors += records.faults.number
     with Meter("looking for duplicates", len(rows), noun="dialogues", quiet=quiet) as meter:
         why = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
     left = reasons(why)
@@ -134,18 +131,17 @@ def choices(
     In each round a discriminator learns from the other folds, and easy choices are swapped for harder ones, until its accuracy
     is stable. A hard choice may be right, so people have to check them.
     """
-    readable(file)
-    check_output(output, file)
+    check_files(file, output)
     if pool is not None:
-        check_output(output, readable(pool))
+        check_files(pool, output)
         check_distinct([file, pool])
     if model is None and (recipe is not None or device is not None):
         raise InputError("--recipe and --device belong to the encoder; name one with --model")
     from ...reasoning.creation.filtering import filter_choices, make_problem, record_of
 
-    faults = Faults()
-    instances = list(sound(loaders.read_answered(file, strict=strict), file, faults))
-    report_faults(file, faults, len(instances), "a right answer")
+    records = Records(loaders.read_answered(file, strict=strict), file, "a right answer")
+    instances = list(records)
+    records.report()
     given = [] if pool is None else _given(pool, instances, strict)
     problem = make_problem(instances, given, wrong=wrong, most=candidates, seed=seed)
     discriminator = _discriminator(problem, model, recipe, device)
@@ -159,7 +155,7 @@ def choices(
     if json:
         print_json(
             {
-                "instances": len(instances), "errors": faults.number, "discriminator": discriminator.signature,
+                "instances": len(instances), "errors": records.faults.number, "discriminator": discriminator.signature,
                 "rounds": [one._asdict() for one in found.rounds], "stable": found.stable,
                 "before": found.before._asdict(), "after": found.after._asdict(), "chance": found.chance,
             }
@@ -186,13 +182,9 @@ def _interval(found: Interval) -> str:
 
 def _given(pool: str, instances: Sequence[Answered], strict: bool) -> list[list[str]]:
     """Return the candidates of a file for each instance."""
-    faults = Faults()
     by_id: dict[str, list[loaders.Candidates]] = {}
-    count = 0
-    for row in sound(loaders.read_candidates(pool, strict=strict), pool, faults):
+    for row in read_all(loaders.read_candidates(pool, strict=strict), pool, "a list of candidates"):
         by_id.setdefault(row.id, []).append(row)
-        count += 1
-    report_faults(pool, faults, count, "a list of candidates")
     found = [[text for row in by_id.get(one.id, ()) if row.are_for(one) for text in row.texts] for one in instances]
     if not any(found):
         raise InputError(f"{pool} has no candidates for the instances; its IDs, targets and questions must be theirs")
@@ -211,10 +203,10 @@ def _discriminator(problem: Problem, model: str | None, recipe: str | None, devi
     return Encoder(problem, model, settings, device=device)
 
 
-def _read(file: str, strict: bool, faults: Faults, meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _named(records: Records[loaders.Targets], file: str, meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the ID and the turns with text of each dialogue; without an ID of its own it is called by file and line."""
     stem = "stdin" if file == "-" else Path(file).name.partition(".")[0]
-    for row in sound(loaders.read_targets(file, strict=strict), file, faults):
+    for row in records:
         meter.add(1)
         name = f"{stem}-{row.line}" if row.id == str(row.line) else row.id
         yield name, tuple(turn for turn in row.turns if turn.strip())

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
 from pathlib import Path
@@ -19,9 +19,9 @@ from ... import loaders
 from ...graph.errors import InputError
 from ...graph.relations import check_known, relations_of
 from ...graph.schema import dump
-from ..opening import open_engine, readable
-from ..terminal.faults import Faults, sound
-from ..terminal.output import check_output, lines_to
+from ..opening import check_files, open_engine
+from ..terminal.faults import Faults, Records
+from ..terminal.output import lines_to
 from ..terminal.progress import Meter
 from ..terminal.screen import json_text, note, print_json, show, table
 from ..terminal.text import duration
@@ -30,7 +30,6 @@ from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
-    from ...loaders.dialogues import Dialogue
     from ...reasoning.filtering import Match, TripleFilter
 
 _BATCH = 64
@@ -66,20 +65,18 @@ def filter_dialogues(
     """
     if json and output is None:
         raise InputError("--json prints the report to stdout; give a file for the dialogues with --output")
-    readable(dialogues)
-    if output is not None:
-        check_output(output, dialogues)
+    check_files(dialogues, output)
     from ...reasoning.filtering import TripleFilter
     from ...reasoning.text.language import open_analyser
 
     excluded = exclude_relation or []
-    tally = Tally()
+    damaged = "nothing is written; get the whole file"
+    tally = Tally(Records(loaders.read_dialogues(dialogues, strict=strict), dialogues, "a dialogue", damaged))
     tell_settings(quiet)
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         check_known([*(relation or ()), *excluded], relations_of(source))
-        chosen = TripleFilter(
-            source, open_analyser(pipeline), count=count.value, relations=relation or None, excluded=excluded
-        )  # fmt: skip
+        analyser = open_analyser(pipeline)
+        chosen = TripleFilter(source, analyser, count=count.value, relations=relation or None, excluded=excluded)
         watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would mix with the output
         with (
             lines_to(output, apart_from=dialogues) as write,
@@ -98,10 +95,15 @@ def filter_dialogues(
 class Tally:
     """Counts of a run: dialogues read and kept, triples in the kept ones, lines without a dialogue."""
 
+    records: Records[loaders.Dialogue]
     read: int = 0
     kept: int = 0
     triples: int = 0
-    faults: Faults = field(default_factory=Faults)
+
+    @property
+    def faults(self) -> Faults:
+        """The lines without a dialogue that can be filtered."""
+        return self.records.faults
 
     def row(self, seconds: float, signature: str) -> dict[str, Any]:
         """Return the report as JSON; shares of 0 dialogues are null."""
@@ -121,14 +123,12 @@ class Tally:
         }
 
 
-def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
+def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[loaders.Dialogue]]:
     """Yield the dialogues of a file in batches, counting records without one."""
     from ...reasoning.filtering import check_turns
 
-    def dialogues() -> Iterator[Dialogue]:
-        for row in sound(
-            loaders.read_dialogues(path, strict=strict), path, tally.faults, "nothing is written; get the whole file"
-        ):
+    def dialogues() -> Iterator[loaders.Dialogue]:
+        for row in tally.records:
             try:
                 check_turns(row.turns)
             except InputError as error:
@@ -143,7 +143,7 @@ def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[Dialogue]]:
         yield batch
 
 
-def _kept(batch: list[Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator[str]:
+def _kept(batch: list[loaders.Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator[str]:
     """Yield a line of JSON for each dialogue that is kept."""
     for dialogue, matches in zip(batch, chosen.matches([dialogue.turns for dialogue in batch]), strict=True):
         tally.read += 1

@@ -12,9 +12,9 @@ from ... import loaders
 from ...graph.errors import InputError
 from ...graph.questions import QUESTIONS, Question, question_of
 from ...graph.schema import dump
-from ..opening import open_engine, readable
-from ..terminal.faults import Faults, report_faults, sound
-from ..terminal.output import check_output, lines_to, write_file
+from ..opening import check_files, open_engine
+from ..terminal.faults import Records
+from ..terminal.output import lines_to, write_file
 from ..terminal.progress import Meter
 from ..terminal.screen import json_text
 from . import options as opts
@@ -55,23 +55,18 @@ def infer(
     Each answer comes with its edge. A record of CICERO asks its own question about its own target, unless --target or --question
     choose others. A turn without an edge has no answer.
     """
-    readable(file)
-    if output is not None:
-        check_output(output, file)
-    if svg is not None:
-        check_output(svg, file)
+    check_files(file, output, svg)
     chosen_questions = [question_of(name) for name in question] if question else None
     from ...reasoning.inference import load_inference
 
-    faults = Faults()
-    count = shown = 0
+    records = Records(loaders.read_targets(file, strict=strict), file, "a dialogue")
+    shown = 0
     drawn: DialogueAnswers | None = None
     tell_settings(quiet)
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
         with lines_to(output, apart_from=file) as write:
-            for row in sound(loaders.read_targets(file, strict=strict), file, faults):
-                count += 1
+            for row in records:
                 if item is not None and row.id != item:
                     continue
                 shown += 1
@@ -81,11 +76,11 @@ def infer(
                 questions = chosen_questions or (QUESTIONS if row.question is None or target is not None else [row.question])
                 drawn = found = inference.answer(row.turns, place, questions, limit=limit)
                 write(_json(row, found) if json or output is not None else _text(row, found))
-        if cypher and count and not json:
+        if cypher and records.read and not json:
             _show_query()
     if svg is not None and drawn is not None:
         write_file(svg, drawn.svg().encode())
-    report_faults(file, faults, count, "a dialogue")
+    records.report()
     if not shown:
         raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")
 

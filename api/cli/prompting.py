@@ -11,9 +11,9 @@ import typer
 
 from ... import loaders
 from ...graph.errors import InputError
-from ..opening import readable
-from ..terminal.faults import Faults, report_faults, sound
-from ..terminal.output import check_output, lines_to
+from ..opening import check_files
+from ..terminal.faults import Records
+from ..terminal.output import lines_to
 from ..terminal.screen import facts, json_text, print_json, show
 from . import options as opts
 from .options import argument, option
@@ -34,27 +34,25 @@ def prompts(
     """
     if json and output is None:
         raise InputError("--json prints the report to stdout; give a file for the prompts with --output")
-    readable(file)
-    if output is not None:
-        check_output(output, file)
+    check_files(file, output)
     from ...reasoning.response.prompts import NAMES, Left, PromptFilter
 
     chosen = PromptFilter(NAMES if names is None else _names(names))
-    faults = Faults()
+    records = Records(loaders.read_contexts(file, strict=strict), file, "a context")
     counts: Counter[Left | None] = Counter()
     with lines_to(output, apart_from=file) as write:
-        for row in sound(loaders.read_contexts(file, strict=strict), file, faults):
+        for row in records:
             prompt = chosen.judge(row.text)
             counts[prompt.left] += 1
             if prompt.left is None:
                 write(json_text({"id": row.id, "prompt": prompt.text, "names": prompt.names}) + "\n")
-    report_faults(file, faults, counts.total(), "a context")
+    records.report()
     if json:
         left = {reason.value: counts[reason] for reason in Left}
-        print_json({"read": counts.total(), "kept": counts[None], "left_out": left, "errors": faults.number})
+        print_json({"read": records.read, "kept": counts[None], "left_out": left, "errors": records.faults.number})
     elif not quiet:
         sys.stdout.flush()
-        rows = [("read", f"{counts.total():,}"), ("kept", f"{counts[None]:,}")]
+        rows = [("read", f"{records.read:,}"), ("kept", f"{counts[None]:,}")]
         show(facts([*rows, *((f"left out: {reason.value}", f"{counts[reason]:,}") for reason in Left)]), sys.stderr)
 
 

@@ -11,13 +11,12 @@ import typer
 
 from ... import loaders, reasoning
 from ...graph.errors import InputError
-from ...graph.item import Item
 from ...graph.model import Assertion
 from ...graph.schema import dump
 from ...reasoning.registry import metric_kind
-from ..opening import readable
-from ..terminal.faults import Faults, report_faults, sound
-from ..terminal.output import check_output, lines_to
+from ..opening import check_files
+from ..terminal.faults import Records, read_all
+from ..terminal.output import lines_to
 from ..terminal.progress import Meter
 from ..terminal.screen import facts, json_text, note, print_json, show
 from . import options as opts
@@ -58,9 +57,7 @@ def respond(
     "response", so that tacit score reads it, and all "responses". One seed, model and history give the same samples, whatever
     else is in FILE.
     """
-    readable(file)
-    if output is not None:
-        check_output(output, file)
+    check_files(file, output)
     names = None if rerank is None else opts.metric_names([rerank])
     options = opts.metric_options(option, names or (), None)
     if names is not None:
@@ -69,21 +66,17 @@ def respond(
 
     responder = open_responder(model, p=p, most=tokens, seed=seed, batch_size=batch_size, device=device)
     number = samples if samples is not None else 1 if names is None else 8
-    faults = Faults()
-    count = 0
+    records = Records(loaders.read_histories(file, strict=strict), file, "a history")
     opened = (
         nullcontext(None) if names is None else opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet)
     )
     meter = Meter("responding", None, noun="responses", quiet=quiet or output is None)
     tell_settings(quiet)
     with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
-        for row, texts, ranked in _responses(
-            sound(loaders.read_histories(file, strict=strict), file, faults), responder, number, reasoner
-        ):
-            count += 1
+        for row, texts, ranked in _responses(iter(records), responder, number, reasoner):
             meter.add(number)
             write(_json(row, texts, ranked, responder, reasoner) if json or output is not None else _text(row, texts, ranked))
-    report_faults(file, faults, count, "a history")
+    records.report()
     if not quiet and not json:
         note(f"signature {responder.signature}")
 
@@ -159,16 +152,12 @@ def perplexity(
     The perplexity is over all tokens of the responses, the end of each included; its interval is by a bootstrap over dialogues.
     With --output, each response is written with its perplexity.
     """
-    readable(file)
-    if output is not None:
-        check_output(output, file)
+    check_files(file, output)
     from ...reasoning.models.causal_lm import open_causal
     from ...reasoning.response.responder import Turn, measure
 
     opened = open_causal(model, device=device)
-    faults = Faults()
-    items: list[Item] = list(sound(loaders.read_items(file, strict=strict), file, faults))
-    report_faults(file, faults, len(items), "a response")
+    items = read_all(loaders.read_items(file, strict=strict), file, "a response")
     with Meter("reading", len(items), noun="responses", quiet=quiet) as meter:
         found = measure(opened, [Turn(item.history, item.response) for item in items], lambda done: meter.reach(done, len(items)))
     low, high = found.interval([str(item.id).rpartition("/")[0] or item.id for item in items])

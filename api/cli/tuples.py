@@ -22,7 +22,7 @@ from ...graph.item import Item
 from ...graph.schema import dump
 from ...reasoning.options import check_option
 from ...reasoning.registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, metric_kind, open_extractor
-from ..opening import open_engine, open_store, readable
+from ..opening import check_files, open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
@@ -87,9 +87,7 @@ def score_tuples(
     """
     kind = SCORER_REGISTRY.kind(scorer)
     options = _scorer_options(option)
-    readable(file)
-    if output is not None:
-        check_output(output, file)
+    check_files(file, output)
     watched = not quiet and not (output is None and sys.stdout.isatty())
     tell_settings(quiet)
     with open_engine(opts.address_at(graph), opts.Engine.STORE, quiet=quiet) as store, making(quiet) as stages:

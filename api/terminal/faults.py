@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from ...graph.errors import DamagedInput, InputError
 from ...graph.item import ItemError
@@ -46,20 +46,36 @@ def note_faults(heading: str, faults: list[str], number: int) -> None:
             note(f"  {fault}")
 
 
-def sound(rows: Iterable[T | ItemError], file: str, faults: Faults, damaged: str = "get the whole file") -> Iterator[T]:
-    """Yield the records that could be read, and collect the others in ``faults``; ``damaged`` says what to do about a file that
-    ends early.
+class Records(Generic[T]):
+    """The records of a file that could be read, counted while they are read; :meth:`report` reports the others.
+
+    ``wanted`` is what a record holds ("a dialogue"); ``damaged`` says what to do about a file that ends early.
     """
-    for row in rows:
-        if not isinstance(row, ItemError):
-            yield row
-        elif row.damage:
-            raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); {damaged}")
-        else:
-            faults.add(f"line {row.line}: {row.reason}")
+
+    def __init__(self, rows: Iterable[T | ItemError], file: str, wanted: str, damaged: str = "get the whole file") -> None:
+        self.faults = Faults()
+        self.read = 0
+        self._rows, self._file, self._wanted, self._damaged = rows, file, wanted, damaged
+
+    def __iter__(self) -> Iterator[T]:
+        for row in self._rows:
+            if not isinstance(row, ItemError):
+                self.read += 1
+                yield row
+            elif row.damage:
+                raise DamagedInput(f"{self._file} ends early, at record {row.line:,} ({row.reason}); {self._damaged}")
+            else:
+                self.faults.add(f"line {row.line}: {row.reason}")
+
+    def report(self) -> None:
+        """Report on stderr the records that could not be read; a file without any other is an error."""
+        self.faults.require(self.read, f"{self._file} has no {self._wanted.partition(' ')[2]}")
+        self.faults.note(f"records without {self._wanted}")
 
 
-def report_faults(file: str, faults: Faults, read: int, wanted: str) -> None:
-    """Report on stderr the records without what is ``wanted`` ("a dialogue"); without any record that is an error."""
-    faults.require(read, f"{file} has no {wanted.partition(' ')[2]}")
-    faults.note(f"records without {wanted}")
+def read_all(rows: Iterable[T | ItemError], file: str, wanted: str) -> list[T]:
+    """Return all records that could be read, and report the others."""
+    records = Records(rows, file, wanted)
+    found = list(records)
+    records.report()
+    return found
