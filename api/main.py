@@ -72,7 +72,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 
         arguments = list(sys.argv[1:] if argv is None else argv) or ["--help"]
         only = () if "_TACIT_COMPLETE" in os.environ else arguments
-        status = command(only).main(args=arguments, prog_name="tacit", standalone_mode=False)
+        status = command(only).main(args=arguments, prog_name="tacit", standalone_mode=False, obj=arguments)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except KeyboardInterrupt:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ...reasoning.scorer import ItemScores
 
 _SUFFIXES = (".svg", ".json", ".txt", ".html")
-_WIDTH = 960
 
 
 def explain(
@@ -44,7 +43,6 @@ def explain(
     cypher: Annotated[
         bool, typer.Option("--cypher", help="Show the claims, and the query that finds each of them in the graph.")
     ] = False,
-    width: Annotated[int, option("PIXELS", "Width of the picture.", min=320, max=2400)] = _WIDTH,
     option: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
@@ -72,7 +70,7 @@ def explain(
     opts.tell_default(default, quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
         explained = [_explained(one, reasoner) for one in chosen]
-    text = _written(explained, form, cypher, width, graph)
+    text = _written(explained, form, cypher, graph)
     if output is None:
         with lines_to(None) as write:
             write(text)
@@ -156,14 +154,14 @@ def _explained(given: Item | ItemError, reasoner: reasoning.Reasoner) -> _Explai
     )
 
 
-def _written(explained: list[_Explained], form: str, cypher: bool, width: int, graph: str | None) -> str:
+def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | None) -> str:
     """Return the explanations as text in the format ``form``."""
     if form == ".svg":
-        return next((one.svg(width) for row in explained for one in row.explanations.values()), "")
+        return next((one.svg() for row in explained for one in row.explanations.values()), "")
     if form == ".html":
         from ..report.page import explained_page
 
-        return explained_page([(one.row.item, one.explanations, one.row.fault) for one in explained], width)
+        return explained_page([(one.row.item, one.explanations, one.row.fault) for one in explained])
     if form == ".json":
         return json_text({"items": [_plain(one) for one in explained]}) + "\n"
     from .scoring import in_words

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -99,7 +100,7 @@ def score(
     from ..report.collecting import Reporting
     from ..scoring.plan import Plan
     from ..scoring.rows import Form
-    from ..scoring.running import Cluster, score_file
+    from ..scoring.running import Cluster, run_plan
 
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
@@ -109,8 +110,11 @@ def score(
     readable(file)
     target = None if output is None else check_output(output, file)
     written = _form(output, form, text or json)
-    where = opts.address_of(graph)
     concepts = opts.Engine.AUTO if engine is RunEngine.RAY else opts.Engine(engine.value)
+    plan = Plan(
+        file, tuple(names), options, opts.address_of(graph), concepts, explain=explain, shown=explain, strict=strict,
+        batch_size=batch_size, lines=shard_lines, form=written, columns=columns or None,
+    )  # fmt: skip
     observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)
     seen = not resume and engine is not RunEngine.RAY  # every row goes through this process, now
@@ -123,41 +127,11 @@ def score(
         next(iter(loaders.read_items(file, strict=strict, columns=columns)), None)
     opts.tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
-        done = score_file(
-            file,
-            target,
-            where,
-            names,
-            options=options,
-            engine=concepts,
-            explain=explain,
-            form=written,
-            strict=strict,
-            resume=resume,
-            batch_size=batch_size,
-            shard_lines=shard_lines,
-            columns=columns,
-            cluster=Cluster(address, workers) if engine is RunEngine.RAY else None,
-            observers=observers,
-            progress=not quiet,
-            tell=note,
-        )
+        cluster = Cluster(address, workers) if engine is RunEngine.RAY else None
+        done = run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=not quiet, tell=note)
     else:
         words = text or (explain and not (json or written.delimited) and output is None and sys.stdout.isatty())
-        plan = Plan(
-            file,
-            tuple(names),
-            options,
-            where,
-            concepts,
-            explain or words,
-            explain,
-            strict,
-            batch_size,
-            shard_lines,
-            written,
-            columns,
-        )
+        plan = replace(plan, explain=explain or words)
         done = _stream(plan, output, words, observers, quiet)
     _report(done, output, quiet, "" if default is None else default.not_run)
     if done.damage is not None:

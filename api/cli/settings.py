@@ -23,8 +23,9 @@ from ..terminal.screen import json_text, note
 
 @dataclass
 class _Run:
-    """What one command knows of the settings: the file, once it was looked for, and the values that it took."""
+    """What one command knows: its words, the file of settings, once it was looked for, and the values that it took of it."""
 
+    words: Sequence[str] = ()
     looked: bool = False
     config: Config | None = None
     taken: dict[str, str] = field(default_factory=dict)
@@ -36,7 +37,7 @@ _run: ContextVar[_Run] = ContextVar("run")
 
 def begin(root: Any) -> None:
     """Start a command: give the commands below the context ``root`` their defaults."""
-    _run.set(_Run())
+    _run.set(_Run(root.obj or ()))
     root.default_map = _defaults(root.command)
 
 
@@ -46,6 +47,11 @@ def _defaults(command: Any) -> dict[str, Any]:
         return {name: _defaults(below) for name, below in command.commands.items()}
     graphs = [one.name for one in command.params if getattr(one, "envvar", None) == GRAPH]
     return dict.fromkeys(graphs, _graph) | {one.name: _metrics for one in command.params if one.name == "metrics"}
+
+
+def typed_words() -> Sequence[str]:
+    """Return the words of this command as they were typed, without ``tacit``."""
+    return _this_run().words
 
 
 def current_config() -> Config | None:

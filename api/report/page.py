@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation], str | None]], width: int = 960) -> str:
+def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation], str | None]]) -> str:
     """Return a page of each item (None for a record without one) with its explanations by metric and its error, if any."""
     body = ["<h1>Explained scores</h1>"]
     for item, explanations, fault in items:
@@ -31,7 +31,7 @@ def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation],
         if fault is not None:
             body.append(f'<p class="fault">{safe(fault)}</p>')
         for one in explanations.values():
-            body.append(explained(one, width))
+            body.append(explained(one))
     return page("Explained scores", body)
 
 

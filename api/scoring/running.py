@@ -335,7 +335,7 @@ def score_file(
         path,
         names,
         given,
-        None if graph is None else graph.absolute(),
+        graph,
         _choice(Engine, engine, "engine"),
         explain=explain,
         shown=explain,
@@ -345,7 +345,7 @@ def score_file(
         form=Form.of(target) if form is None else _choice(Form, form, "form"),
         columns=dict(columns) if columns else None,
     )
-    return _run(plan, target, resume=resume, cluster=cluster, observers=observers, progress=progress, tell=tell)
+    return run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=progress, tell=tell)
 
 
 def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
@@ -385,10 +385,19 @@ def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
             yield replace(row, item=item)
 
 
-def _run(
-    plan: Plan, target: Path, *, resume: bool, cluster: Cluster | None, observers: Sequence[Observe], progress: bool, tell: Tell
+def run_plan(
+    plan: Plan,
+    target: Path,
+    *,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+    observers: Sequence[Observe] = (),
+    progress: bool = False,
+    tell: Tell = lambda _: None,
 ) -> Done:
     """Score the plan's file into ``target``; see :func:`score_file`."""
+    if plan.address is not None:
+        plan = replace(plan, address=plan.address.absolute())
     with ExitStack() as stack:
         reasoner = stack.enter_context(plan.open(quiet=not progress))
         signatures = reasoner.signatures

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from .... import loaders
-from ....graph.atomic import check_folder, new_folder, write_file
+from ....graph.atomic import new_folder
 from ....graph.errors import InputError
 from ...opening import Address, open_engine
-from ...terminal.output import check_output
 from ...terminal.progress import Meter
 from ...terminal.screen import print_json, show, table
 from .. import options as opts
@@ -23,17 +22,13 @@ from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Made, Run, trai
 
 if TYPE_CHECKING:
     from ....graph.protocol import KnowledgeGraph
-    from ....reasoning.metrics.commonsense.regressor import Regressor
     from ....reasoning.training.grade import Sources
     from ....reasoning.training.recipe import GradeRecipe
-
-_SUFFIX = ".safetensors"
 
 
 @training(
     "commonsense",
-    holds=None,
-    options="recipe seed device strict",
+    holds=("regressor.safetensors", "a commonsense regressor"),
     nouns=lambda stage: {"features": "responses", "cross-validation": "rounds"}.get(
         stage, stage.replace("resampling", "resamples")
     ),
@@ -41,7 +36,6 @@ _SUFFIX = ".safetensors"
 def commonsense(
     run: Run,
     judgements: Annotated[list[str], argument("JUDGEMENTS...", "Rated responses, as tacit evaluate reads them.")],
-    output: Annotated[Path, option("FOLDER|FILE", "Folder, or .safetensors file, for the model and its card.", "--output", "-o")],
     graph: opts.Graph = None,
     model: Annotated[str | None, option("ID|FOLDER", "A causal language model, for neural and all.")] = None,
 ) -> Made:
@@ -51,16 +45,11 @@ def commonsense(
     """
     from ....reasoning.evaluation.correlation import spelt
     from ....reasoning.metrics.commonsense.features import open_features
-    from ....reasoning.metrics.commonsense.regressor import FILE, variant_features
-    from ....reasoning.training.card import plan_in_words
+    from ....reasoning.metrics.commonsense.regressor import FILE, from_bytes, to_bytes, variant_features
+    from ....reasoning.training.card import commonsense_card, plan_in_words
     from ....reasoning.training.commonsense import check_ratings, train_commonsense
 
     recipe = run.recipe
-    if output.suffix != _SUFFIX or output.is_dir():
-        check_folder(output, FILE, "a commonsense regressor")
-    else:
-        for file in judgements:
-            check_output(output, file)
     rated, files = read_rated(judgements, recipe.contrast, recipe.rating, recipe.seed, run.strict)
     check_ratings([one.rating for one in rated])
     facts = {
@@ -73,7 +62,9 @@ def commonsense(
             device=run.device, cache_size=100_000,
         )  # fmt: skip
         trained = train_commonsense(rated, features, recipe, facts=facts, progress=run.stages.tell)
-    final, card = write_model(output, trained.model)
+    data = to_bytes(trained.model)
+    final = replace(trained.model, digest=from_bytes(data, str(run.output)).digest)
+    run.write({FILE: data, "README.md": commonsense_card(final, path=run.output.name)})
     found = {name: value for name, value in final.facts.items() if name != "scores"}
     rows = [(row.dataset, row.n, spelt(row.pearson) or "–", spelt(row.spearman) or "–", row.note) for row in trained.rows]
     return Made(
@@ -87,7 +78,6 @@ def commonsense(
             f"\nOn unseen responses: {plan_in_words(found['plan'])};\n"
             f"in brackets: 95% bootstrap intervals from {found['resamples']:,} resamples.\n",
         ],
-        card,
     )  # fmt: skip
 
 
@@ -103,28 +93,9 @@ def _graph_for(variant: str, address: Address | None, quiet: bool) -> Iterator[K
         yield graph
 
 
-def write_model(output: Path, model: Regressor) -> tuple[Regressor, Path]:
-    """Write a regressor with its card, to a folder or a file; return it with its digest, and the card's path."""
-    from ....reasoning.metrics.commonsense.regressor import FILE, from_bytes, to_bytes
-    from ....reasoning.training.card import commonsense_card
-
-    data = to_bytes(model)
-    model = replace(model, digest=from_bytes(data, str(output)).digest)
-    card = commonsense_card(model, path=output.name).encode()
-    if output.suffix == _SUFFIX and not output.is_dir():
-        beside = output.with_suffix(".md")
-        write_file(beside, card)
-        write_file(output, data)
-        return model, beside
-    with new_folder(output) as fresh:
-        (fresh / FILE).write_bytes(data)
-        (fresh / "README.md").write_bytes(card)
-    return model, output / "README.md"
-
-
 @training(
     "grade",
-    holds=None,
+    holds=("grade.json", "a GRADE checkpoint"),
     nouns={"encoding turns": "turns", "keywords": "turns", "false responses": "responses", "dialogue graphs": "pairs"},
 )
 def grade(
@@ -139,10 +110,9 @@ def grade(
     --recipe tuned fine-tunes an encoder that reads context and response together. An interrupted training is continued by the
     same command.
     """
-    from ....reasoning.metrics.grade.checkpoint import KIND, SETTINGS, save_checkpoint
+    from ....reasoning.metrics.grade.checkpoint import save_checkpoint
     from ....reasoning.models.hub import need
 
-    check_folder(run.output, SETTINGS, KIND)
     read, files = read_unjudged(dialogues, exclude or (), run.strict)
     torch = need("torch", "neural")
     from ....reasoning.training.card import grade_card

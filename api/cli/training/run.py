@@ -9,10 +9,9 @@ from __future__ import annotations
 import inspect
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -23,6 +22,7 @@ from ...terminal.progress import Meter, Stages, waiting
 from ...terminal.screen import facts, print_json, show
 from .. import options as opts
 from ..options import argument, option
+from ..settings import typed_words
 
 if TYPE_CHECKING:
     from ....reasoning.models.causal_lm import CausalModel
@@ -75,6 +75,7 @@ _SHARED: dict[str, tuple[Any, Any]] = {
 }
 _REPLACING = {"seed": "seed", "epochs": "epochs", "passes": "epochs", "steps": "steps", "precision": "dtype"}
 """Shared options that replace keys of the recipe, and these keys."""
+_DISPLAY = ("--json", "--quiet", "-q")
 
 
 @dataclass
@@ -129,17 +130,15 @@ class Made:
     Attributes:
         facts: for JSON. shown: for a terminal, by default the same facts.
         before: what a terminal shows first: tables, or text.
-        card: path of the card where it is not README.md in the output.
     """
 
     facts: Mapping[str, Any]
     shown: Sequence[tuple[str, Any]] | None = None
-    before: Sequence[Any] = field(default_factory=list)
-    card: Path | None = None
+    before: Sequence[Any] = ()
 
     def show(self, run: Run) -> None:
         """Print it."""
-        card = str(self.card or run.output / "README.md")
+        card = str(run.output / "README.md")
         if run.json:
             print_json({"output": str(run.output), "card": card, **self.facts})
             return
@@ -196,7 +195,7 @@ def training(
             with Stages(noun, quiet=given["quiet"]) as stages:
                 run = Run(
                     output, recipe, given.get("device"), given.get("strict", False), given["json"], given["quiet"],
-                    as_typed(name, _words([*own, *shared], given), output), stages,
+                    as_typed(typed_words(), output), stages,
                 )  # fmt: skip
                 made = function(run, **{one.name: given[one.name] for one in own})
             if made is not None:
@@ -210,40 +209,12 @@ def training(
     return decorate
 
 
-# The command line for cards, without local folders.
+def as_typed(words: Sequence[str], output: Path) -> str:
+    """Return a command line for a card, with files and folders reduced to their names; ``output`` may not exist yet."""
+    return shlex.join(["tacit", *(_without_folders(word, output) for word in words if word not in _DISPLAY)])
 
 
-def _words(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any]) -> list[str]:
-    """Return the words that give these values, for a command that was called from Python."""
-    words: list[str] = []
-    for one in parameters:
-        value = getattr(given[one.name], "value", given[one.name])
-        if value == one.default or value is None or one.name in ("json", "quiet"):
-            continue
-        (info,) = one.annotation.__metadata__
-        option = [] if isinstance(info, typer.models.ArgumentInfo) else [_option(info, one.name)]
-        for each in value if isinstance(value, list) else [value]:
-            words += [*option, *([] if each is True else [str(each)])]
-    return words
-
-
-def _option(info: Any, name: str) -> str:
-    """Return the option of a parameter, whose declaration is in typer's default where it is in an annotation."""
-    return next(
-        (each for each in (info.default, *(info.param_decls or ())) if isinstance(each, str)), f"--{name.replace('_', '-')}"
-    )
-
-
-def as_typed(name: str, otherwise: Sequence[str], output: Path | None) -> str:
-    """Return the command line ``tacit train NAME …`` with files and folders reduced to their names.
-
-    ``otherwise`` are the words after ``name`` of a command that was called from Python.
-    """
-    words = sys.argv[3:] if sys.argv[1:3] == ["train", name] else list(otherwise)
-    return shlex.join(["tacit", "train", name, *(_named(word, output) for word in words)])
-
-
-def _named(word: str, output: Path | None) -> str:
+def _without_folders(word: str, output: Path) -> str:
     option, mark, value = word.partition("=") if word.startswith("--") else ("", "", word)
     is_path = os.sep in value and (Path(value).exists() or Path(value) == output)
     return f"{option}{mark}{Path(value).name}" if is_path else word

@@ -70,9 +70,9 @@ def test_one_item_by_id_or_number(tacit: Tacit, sample_graph: str, tmp_path: Pat
 def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str, dialogues: Path, tmp_path: Path) -> None:
     said = ("--history", "I have a dog.", "--response", "Does it like <script>bones</script>?", "--graph", sample_graph)
     picture, page, words = tmp_path / "it.svg", tmp_path / "it.html", tmp_path / "it.txt"
-    assert tacit("explain", *said, "--output", picture, "--width", 700).status == 0
+    assert tacit("explain", *said, "--output", picture).status == 0
     root = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
-    assert root.attrib["width"] == "700"
+    assert root.attrib["width"] == "960"
     assert tacit("explain", *said, "--output", page, "--metrics", "grounding,length").out == ""
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") == 2
@@ -82,7 +82,7 @@ def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str
     assert "bones" in words.read_text(encoding="utf-8")
     both = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", "grounding,length", "--output", picture)
     assert (both.status, "one item and one metric" in both.err) == (2, True)
-    assert ElementTree.fromstring(picture.read_text(encoding="utf-8")).attrib["width"] == "700"  # as it was
+    assert ElementTree.fromstring(picture.read_text(encoding="utf-8")).attrib["width"] == "960"  # as it was
 
 
 @pytest.mark.parametrize(

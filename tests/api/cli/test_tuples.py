@@ -371,7 +371,7 @@ def test_a_model_is_trained_and_then_extracts(tacit: Tacit, deco: Path, tmp_path
     assert (done.json["tuples"], done.json["none_examples"]) == (2, 12)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "`deco.json`, 3 dialogues with 2 tuples, sha256" in card
-    assert "tacit train accent deco.json --model base --output out" in card
+    assert "tacit train accent deco.json --model base -o out" in card
     assert str(tmp_path) not in card
     scored = tacit(
         "evaluate-tuples", deco, "--extractor", "t5", "-O", f"model={tmp_path / 'out'}", "-O", "beams=1", "--encoder", "none",

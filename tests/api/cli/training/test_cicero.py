@@ -42,7 +42,7 @@ def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, place
         assert (outcome.status, found["task"], found["kind"], found["examples"]) == (0, task, "seq2seq", 1)
         assert found["last_loss"] < found["first_loss"]
         card = (place / task / "README.md").read_text(encoding="utf-8")
-        assert f"tacit train cicero cicero.json --task {task} --model t5" in card.replace(str(place) + "/", "")
+        assert f"tacit train cicero cicero.json --task {task} --output {task} --model t5" in card.replace(str(place) + "/", "")
         assert str(place) not in card
         assert "- `cicero.json`, 1 instances, sha256 `" in card
     infer = ["infer", place / "cicero.json", "--graph", sample_graph, "-q"]

@@ -131,11 +131,8 @@ def test_paragraphs_of_a_treebank_are_learnt_from_as_dialogues(tacit: Tacit, wor
     assert "- `sea.conllu.gz`: 40 paragraphs, sha256" in (place / "paragraphs" / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_command_of_a_card_names_no_folder(
-    tacit: Tacit, words: list[Any], place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_of_a_card_names_no_folder(tacit: Tacit, words: list[Any], place: Path) -> None:
     typed = [str(word) for word in (*words, "-o", place / "fresh")]
-    monkeypatch.setattr("sys.argv", ["tacit", *typed])
     told = tacit(*typed, "--json").json
     assert told["command"] == (
         "tacit train coherence pets-train.jsonl pets-dev.jsonl.gz sea.jsonl --encoder encoder --recipe small.toml -o fresh"
