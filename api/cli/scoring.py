@@ -149,8 +149,7 @@ def score(
 
 def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observe], quiet: bool) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
-    from ..scoring.delimited import delimited_line, heading
-    from ..scoring.rows import json_line
+    from ..scoring.rows import delimited_line, heading, json_line
     from ..scoring.running import Done, total_items
     from ..scoring.statistics import Tally
 

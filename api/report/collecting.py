@@ -7,7 +7,6 @@ the input.
 
 from __future__ import annotations
 
-import heapq
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,14 +52,18 @@ class Listed:
 
 @dataclass(slots=True)
 class Column:
-    """Statistics of one metric's values."""
+    """Statistics of one metric's values.
+
+    ``worst`` and ``best`` are the items with the lowest and the highest values, most extreme first, ties by place: value, place,
+    item.
+    """
 
     number: int = 0
     mean: float = 0.0
     squares: float = 0.0
     values: array[float] = field(default_factory=lambda: array("d"))
-    lowest: list[tuple[float, int, Item]] = field(default_factory=list)
-    highest: list[tuple[float, int, Item]] = field(default_factory=list)
+    worst: list[tuple[float, int, Item]] = field(default_factory=list)
+    best: list[tuple[float, int, Item]] = field(default_factory=list)
 
     @property
     def deviation(self) -> float | None:
@@ -82,16 +85,9 @@ class Column:
             self.values.append(value)
         elif (slot := random.randrange(self.number)) < MOST_VALUES:
             self.values[slot] = value
-        _keep(self.lowest, (-value, -place, item))
-        _keep(self.highest, (value, -place, item))
-
-    def worst(self) -> list[tuple[float, int, Item]]:
-        """The items with the lowest values, lowest first, ties by place: value, place, item."""
-        return [(-value, -place, item) for value, place, item in sorted(self.lowest, key=_rank, reverse=True)]
-
-    def best(self) -> list[tuple[float, int, Item]]:
-        """The items with the highest values, highest first, ties by place."""
-        return [(value, -place, item) for value, place, item in sorted(self.highest, key=_rank, reverse=True)]
+        found = (value, place, item)
+        self.worst = sorted([*self.worst, found], key=lambda one: (one[0], one[1]))[:EXTREMES]
+        self.best = sorted([*self.best, found], key=lambda one: (-one[0], one[1]))[:EXTREMES]
 
 
 class Collected:
@@ -125,18 +121,6 @@ class Collected:
         percentiles = {name: score.percentile for name, score in scores.items() if score.percentile is not None}
         listed = Listed(place, str(item.id), _cut(last), _cut(item.response), values, percentiles)
         self.listed[slot : slot + 1] = [listed]
-
-
-def _keep(heap: list[tuple[float, int, Item]], entry: tuple[float, int, Item]) -> None:
-    """Keep the ``EXTREMES`` largest entries; places are unique, so items are never compared."""
-    if len(heap) < EXTREMES:
-        heapq.heappush(heap, entry)
-    elif _rank(entry) > _rank(heap[0]):
-        heapq.heapreplace(heap, entry)
-
-
-def _rank(entry: tuple[float, int, Item]) -> tuple[float, int]:
-    return entry[:2]
 
 
 def _cut(text: str) -> str:
@@ -193,7 +177,7 @@ class Reporting:
                 facts.insert(0, ("graph", f"{manifest.digest}, {manifest.assertions:,} assertions"))
             metrics = {metric.name: metric for metric in reasoner.metrics}
             for name, column in self.collected.columns.items():
-                rows = {place: item for _, place, item in [*column.worst(), *column.best()]}
+                rows = {place: item for _, place, item in [*column.worst, *column.best]}
                 for place, item in rows.items():
                     score = metrics[name].score_batch([item], explain=True)[0]
                     explanations[name, place] = Explanation(item.history, item.response, score)

@@ -131,7 +131,7 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
         yield '<p class="quiet">No item could be judged.</p>'
         return
     yield f'<div class="scroll">{histogram(column.values, name)}</div>'
-    worst, best = column.worst(), column.best()
+    worst, best = column.worst, column.best
     if column.number <= EXTREMES:
         worst = []
     taken = {place for _, place, _ in worst}

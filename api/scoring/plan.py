@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph.errors import DamagedInput, InputError
 from ..opening import Address, Engine, Options, open_reasoner
 from . import LINES
-from .rows import Form, json_line, packed
+from .rows import Form, delimited_line, json_line, packed
 from .statistics import Tally
 
 if TYPE_CHECKING:
@@ -170,8 +170,6 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequenc
     if plan.form is Form.PARQUET:
         return Part(shard.number, packed(rows, plan.names, plan.shown), tally, shard.digest)
     if plan.form.delimited:
-        from .delimited import delimited_line
-
         lines = (delimited_line(row, plan.names, plan.shown, plan.form) for row in rows)
         return Part(shard.number, "".join(lines).encode(), tally, shard.digest)
     data = "".join(json_line(row, plan.shown) for row in rows).encode()

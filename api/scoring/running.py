@@ -22,9 +22,8 @@ from ..terminal.output import check_output
 from ..terminal.progress import Meter
 from ..terminal.text import count
 from . import LINES
-from .delimited import heading, read_delimited
 from .plan import Observe, Part, Plan, Shard, digest, read_shards, score_shard
-from .rows import Form, has_evidence, read_lines, read_parquet, write_parquet
+from .rows import Form, has_evidence, heading, read_delimited, read_lines, read_parquet, write_parquet
 from .statistics import Tally
 
 if TYPE_CHECKING:

@@ -64,8 +64,8 @@ def test_extremes_are_the_first_of_the_lowest_and_of_the_highest(numbers: list[f
     places = range(len(numbers))
     worst = sorted(places, key=lambda place: (numbers[place], place))[:EXTREMES]
     best = sorted(places, key=lambda place: (-numbers[place], place))[:EXTREMES]
-    assert [(value, place, item.id) for value, place, item in column.worst()] == [(numbers[n], n, f"i{n}") for n in worst]
-    assert [place for _, place, _ in column.best()] == best
+    assert [(value, place, item.id) for value, place, item in column.worst] == [(numbers[n], n, f"i{n}") for n in worst]
+    assert [place for _, place, _ in column.best] == best
 
 
 def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api import score_file
-from tacit.api.scoring.delimited import delimited_line, heading, read_delimited
-from tacit.api.scoring.rows import Form
+from tacit.api.scoring.rows import Form, delimited_line, heading, read_delimited
 from tacit.graph.errors import InputError
 from tacit.reasoning.scorer import ItemScores
 
