@@ -51,7 +51,7 @@ LONGEST = (
     "neo4j", "api/page", "own server", "test_pages", "graph/test_conformance", "api/scoring/test_ray", "api/server/test_socket",
     "reasoning/metrics/baselines/test_fed_bertscore", "reasoning/training/test_grade",
     "reasoning/metrics/accent/test_t5", "reasoning/metrics/accent/test_comet", "reasoning/metrics/accent/test_llm_probe",
-    "reasoning/explanation/test_claims", "reasoning/models/test_encoder", "api/cli/test_loading", "graph/test_loading",
+    "reasoning/explanation/test_claims", "reasoning/models/test_encoder", "api/cli/test_load", "graph/test_loading",
     "reasoning/test_two_processes", "reasoning/training/test_coherence", "api/scoring/test_sharded_runs",
     "api/server/test_openapi", "api/agents/test_transports", "api/scoring/test_work_folder", "attacks/test_service_doors",
     "attacks/test_damaged_stores", "api/cli/test_installed_program",

@@ -15,32 +15,32 @@ from .settings import begin
 
 _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, by its module, which is imported where needed
     "Build a graph": {
-        "setup": "setting_up.setup", "load": "loading.load", "link": "graphs.link", "fetch": "loading.fetch",
-        "sources": "loading.sources", "info": "graphs.info", "index": "graphs.index", "check": "graphs.check",
+        "setup": "load.setup", "load": "load.load", "link": "graphs.link", "fetch": "load.fetch",
+        "sources": "load.sources", "info": "graphs.info", "index": "graphs.index", "check": "graphs.check",
         "export": "graphs.export",
     },
     "Query a graph": {
-        "neighbours": "querying.neighbours", "hops": "querying.hops", "paths": "querying.paths", "triples": "querying.triples",
-        "tails": "querying.tails", "heads": "querying.heads", "cypher": "cypher.cypher",
+        "neighbours": "query.neighbours", "hops": "query.hops", "paths": "query.paths", "triples": "query.triples",
+        "tails": "query.tails", "heads": "query.heads", "cypher": "cypher.cypher",
         "guard": "cypher.guard",
     },
     "Score dialogues": {
-        "metrics": "metrics.metrics", "score": "scoring.score", "explain": "explaining.explain",
-        "filter": "filtering.filter_dialogues", "evaluate": "evaluating.evaluate",
-        "compare": "comparing.compare",
-        "evaluate-tuples": "tuples.evaluate_tuples",
-        "score-tuples": "tuples.score_tuples", "merge-cache": "tuples.merge_cache", "train": "training.table.train",
+        "metrics": "metrics.metrics", "score": "score.score", "explain": "explain.explain",
+        "filter": "filter.filter_dialogues", "evaluate": "evaluate.evaluate",
+        "compare": "compare.compare",
+        "evaluate-tuples": "event_tuples.evaluate_tuples",
+        "score-tuples": "event_tuples.score_tuples", "merge-cache": "event_tuples.merge_cache", "train": "training.table.train",
     },
-    "Infer what lies behind a turn": {"infer": "inferring.infer", "choose": "choosing.choose"},
-    "Respond": {"respond": "responding.respond", "perplexity": "responding.perplexity", "prompts": "prompting.prompts"},
-    "Create a data set": {"create": "creating.create"},
-    "Serve": {"serve": "serving.serve", "mcp": "serving.mcp", "keys": "serving.keys"},
+    "Infer what lies behind a turn": {"infer": "infer.infer", "choose": "infer.choose"},
+    "Respond": {"respond": "respond.respond", "perplexity": "respond.perplexity", "prompts": "respond.prompts"},
+    "Create a data set": {"create": "create.create"},
+    "Serve": {"serve": "serve.serve", "mcp": "serve.mcp", "keys": "serve.keys"},
     "Try it": {"demo": "demo.demo"},
     "Get help": {"help": "help.help_on", "doctor": "doctor.doctor"},
 }  # fmt: skip
 
 _CLASSES = {
-    "triples": "querying.MultiValueCommand",
+    "triples": "query.MultiValueCommand",
     **dict.fromkeys(("neighbours", "hops", "paths", "tails", "heads", "cypher", "export"), "options.GraphFirst"),
 }
 _COMPLETION = {"--install-completion": "Install shell completion.", "--show-completion": "Print the completion script."}
@@ -137,6 +137,6 @@ def _command(only: str | None) -> Any:
 
 
 def _imported(place: str) -> Any:
-    """Return the function or class at ``place``, such as ``loading.fetch``."""
+    """Return the function or class at ``place``, such as ``load.fetch``."""
     module, _, name = place.rpartition(".")
     return getattr(import_module(f".{module}", __package__), name)

@@ -25,7 +25,7 @@ from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
 from . import requests
 from .conceptnet.routes import conceptnet_routes
-from .inferring import inferring_routes
+from .inference_routes import inferring_routes
 from .keys import Keys
 from .messages import Problem, invalid_parameters, refuse_unknown_parameters
 from .middleware import RequestMiddleware

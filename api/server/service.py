@@ -20,10 +20,10 @@ from ...graph.item import LONGEST_TEXT
 from ...graph.open import store_of
 from ...graph.protocol import KnowledgeGraph, LimitsQueries, Pingable
 from ...reasoning import Reasoner
-from .batching import Batcher
 from .keys import Keys
 from .messages import Problem, problem_of
 from .middleware import HostPolicy
+from .scoring_queue import Batcher
 from .telemetry import Instruments
 
 if TYPE_CHECKING:

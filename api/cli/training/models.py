@@ -15,9 +15,9 @@ from ....graph.errors import InputError
 from ...opening import open_store
 from ...terminal.progress import Stages
 from .. import options as opts
+from ..event_tuples import making
 from ..options import argument, option
 from ..settings import tell_settings
-from ..tuples import making
 from .data import read_corpora, read_files, read_judged_tuples, read_rated
 from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Licence, Made, Model, Run, Seed, name_of, training
 

@@ -9,22 +9,22 @@ import typer
 from ...terminal.screen import show, table
 from .. import options as opts
 from ..options import argument
-from . import choices, metrics, models
+from . import cicero, metric_models, models
 
-train = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Train the models of metrics.")
+train = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Train the models of metric_models.")
 
 
 @train.callback()
 def _several() -> None:
-    """Train the models of metrics."""
+    """Train the models of metric_models."""
 
 
 for _name, _command in {
-    "pipeline": models.pipeline, "commonsense": metrics.commonsense, "grade": metrics.grade, "accent": models.accent,
-    "coherence": metrics.coherence, "cicero": choices.cicero, "language-model": models.language_model,
-    "responder": models.responder, "judgement": metrics.judgement, "retriever": models.retriever, "comet": models.comet,
-    "kg-bert": models.kg_bert, "choice-head": choices.choice_head, "choice-probe": choices.choice_probe,
-    "llm-probe": models.llm_probe, "cross-encoder": models.cross_encoder, "reference": metrics.reference,
+    "pipeline": models.pipeline, "commonsense": metric_models.commonsense, "grade": metric_models.grade, "accent": models.accent,
+    "coherence": metric_models.coherence, "cicero": cicero.cicero, "language-model": models.language_model,
+    "responder": models.responder, "judgement": metric_models.judgement, "retriever": models.retriever, "comet": models.comet,
+    "kg-bert": models.kg_bert, "choice-head": cicero.choice_head, "choice-probe": cicero.choice_probe,
+    "llm-probe": models.llm_probe, "cross-encoder": models.cross_encoder, "reference": metric_models.reference,
 }.items():  # fmt: skip
     train.command(_name)(_command)
 

@@ -21,7 +21,7 @@ from ....graph.open import index_of
 from ....graph.protocol import ConceptIndex
 from ..messages import Problem
 from ..service import Service
-from . import models
+from . import openapi
 from .json_ld import SYMMETRIC, Object, address, edge, failed, features, node, page, respond, respond_problem
 from .related import Relatedness, open_related
 from .uris import assertion_uri, ends_of, relation_uri, text_uri
@@ -73,14 +73,14 @@ def conceptnet_routes(service: Service) -> APIRouter:
         return lookup
 
     for kind, (what, _) in _LOOKUPS.items():
-        known = models.ConceptNetAssertion if kind == "a" else models.ConceptNetEdges | models.ConceptNetFeatures
+        known = openapi.ConceptNetAssertion if kind == "a" else openapi.ConceptNetEdges | openapi.ConceptNetFeatures
         router.get(
             f"/{kind}/{{uri:path}}",
             summary=f"The {what} with this URI" if kind == "a" else f"The edges of a {what}",
             name=what,
             operation_id=f"conceptnet_{what}",
             description="`grouped=true` groups the edges by feature." if kind == "c" else "",
-            response_model=known | models.ConceptNetFailure,
+            response_model=known | openapi.ConceptNetFailure,
             responses=_failures(404),
             openapi_extra=_parameters(*(() if kind == "a" else ("limit", "offset")), *(("grouped",) if kind == "c" else ())),
         )(lookup_of(kind))
@@ -89,7 +89,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/query",
         summary="The edges that match all criteria",
-        response_model=models.ConceptNetEdges,
+        response_model=openapi.ConceptNetEdges,
         responses=_failures(),
         openapi_extra=_parameters(*_CRITERIA, "rel", "limit", "offset"),
     )
@@ -106,7 +106,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/related/{uri:path}",
         summary="The terms nearest to a term, or to a list of terms",
-        response_model=models.ConceptNetRelatedTerms | models.ConceptNetFailure,
+        response_model=openapi.ConceptNetRelatedTerms | openapi.ConceptNetFailure,
         responses=_failures(501),
         openapi_extra=_parameters("filter", "limit"),
     )
@@ -129,7 +129,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/relatedness",
         summary="How related two terms are",
-        response_model=models.ConceptNetSimilarity,
+        response_model=openapi.ConceptNetSimilarity,
         responses=_failures(501),
         openapi_extra=_parameters("node1", "node2"),
     )
@@ -154,7 +154,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get(
         "/uri",
         summary="The URI of a text",
-        response_model=models.ConceptNetUri,
+        response_model=openapi.ConceptNetUri,
         responses=_failures(),
         openapi_extra=_parameters("language", "text"),
     )
@@ -311,6 +311,6 @@ def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
         500: "Unexpected error", 501: "There are no word vectors", 503: "The file of keys cannot be read", 504: "Timeout",
     }  # fmt: skip
     return {
-        status: {"description": descriptions[status], "model": models.ConceptNetFailure}
+        status: {"description": descriptions[status], "model": openapi.ConceptNetFailure}
         for status in sorted({400, 401, 403, 421, 429, 500, 503, 504, *statuses})
     }

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tacit.api.cli.serving import address_in
+from tacit.api.cli.serve import address_in
 from tacit.graph.errors import InputError
 
 from tests.api.agents.conftest import METRICS

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tacit.api.report.collecting import histogram
-from tacit.api.report.page import explained_page
+from tacit.api.report.pages import explained_page
+from tacit.api.report.score_report import histogram
 from tacit.graph.model import Assertion
 from tacit.graph.model import Path as Chain
 from tacit.loaders import Item

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api.report import collecting
-from tacit.api.report.collecting import EXTREMES, Collected, counted
+from tacit.api.report.score_report import EXTREMES, Collected, counted
 from tacit.api.scoring.plan import Part, Plan
 from tacit.api.scoring.running import WorkFolder, read_scores
 from tacit.graph.errors import InputError

@@ -159,12 +159,12 @@ def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | 
     if form == ".svg":
         return next((one.svg() for row in explained for one in row.explanations.values()), "")
     if form == ".html":
-        from ..report.page import explained_page
+        from ..report.pages import explained_page
 
         return explained_page([(one.row.item, one.explanations, one.row.fault) for one in explained])
     if form == ".json":
         return json_text({"items": [_plain(one) for one in explained]}) + "\n"
-    from .scoring import in_words
+    from .score import in_words
 
     parts = [in_words(one.row, first=not place) + (_claims(one, graph) if cypher else "") for place, one in enumerate(explained)]
     return "".join(parts)

@@ -97,7 +97,7 @@ def score(
     a reference corpus with this score or less, null without a reference.
     An interrupted run from file to file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
-    from ..report.collecting import Reporting
+    from ..report.score_report import Reporting
     from ..scoring.plan import Plan
     from ..scoring.rows import Form
     from ..scoring.running import Cluster, run_plan

@@ -152,7 +152,7 @@ class Reporting:
     def finish(self, plan: Plan, signatures: Mapping[str, str], *, quiet: bool) -> None:
         """Explain the worst and the best items, for which the metrics are opened again, and write the report."""
         from ...reasoning.registry import METRIC_REGISTRY
-        from .page import report_page
+        from .pages import report_page
 
         facts, explanations = self._explained(plan)
         summaries = {name: summary for name in plan.names if (summary := METRIC_REGISTRY.summary(name))}

@@ -66,7 +66,7 @@ def compare(
             one, other, reasoner, largest=show_items, resamples=resamples, seed=seed, progress=lambda number: meter.add(number)
         )
     if html is not None:
-        from ..report.page import comparison_page
+        from ..report.pages import comparison_page
 
         write_file(html, comparison_page(found, first, second).encode())
     if json:

@@ -1,6 +1,6 @@
-"""The command ``choose``: judges the choices of CICERO's instances.
+"""The commands ``infer``, which answers questions about turns from the graph, and ``choose``, which judges given answers.
 
-Rows for a file are kept in OUTPUT.partial, each written when it is judged, and become OUTPUT when all are.
+Rows of ``choose`` for a file are kept in OUTPUT.partial, each written when it is judged, and become OUTPUT when all are.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from contextlib import contextmanager, nullcontext
 from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ... import loaders
 from ...graph.atomic import disk_full_errors
 from ...graph.errors import InputError
-from ...graph.questions import Instance
+from ...graph.questions import QUESTIONS, Instance, Question, question_of
+from ...graph.schema import dump
 from ..opening import check_files, open_engine
 from ..terminal.faults import Records
-from ..terminal.output import lines_to
+from ..terminal.output import lines_to, write_file
 from ..terminal.progress import Meter
 from ..terminal.screen import json_text, note
 from . import options as opts
@@ -30,7 +32,121 @@ from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
-    from ...reasoning.inference import Chosen
+    from ...reasoning.inference import Answer, Chosen, DialogueAnswers, Inference, TurnAnswers
+
+
+def infer(
+    file: Annotated[str, argument("FILE", "Dialogues, or CICERO's records: JSON, CSV, Parquet, gzip; - reads stdin.")],
+    graph: opts.GraphRequired,
+    target: Annotated[int | None, option("N", "The turn to ask about, from 1.", default="every turn", min=1)] = None,
+    item: Annotated[str | None, option("ID", "Only the dialogue with this ID.", default="all")] = None,
+    question: Annotated[
+        list[str] | None,
+        option("NAME", "cause, subsequent, prerequisite, motivation or reaction; repeatable.", default="all five"),
+    ] = None,
+    limit: Annotated[int, option("N", "Most answers to each question, best first.", min=1)] = 3,
+    nearest: Annotated[int, option("N", "Like events to ask where the graph lacks the event; 0: none.", min=0)] = 3,
+    encoder: Annotated[
+        str | None, option("ID", "Find like events with a sentence encoder: an ID or folder, or default.", default="by words")
+    ] = None,
+    comet: Annotated[str | None, option("ID", "A COMET, asked where the graph has no answer.", default="none")] = None,
+    model: Annotated[str | None, option("FOLDER", "A model of tacit train cicero; it adds an answer.", default="none")] = None,
+    output: opts.Output = None,
+    svg: Annotated[FilePath | None, option("FILE.svg", "Also write a picture of one dialogue's answers.")] = None,
+    cypher: Annotated[bool, typer.Option("--cypher", help="Show the query that finds each edge, and its parameters.")] = False,
+    pipeline: opts.Pipeline = None,
+    engine: opts.EngineChoice = opts.Engine.AUTO,
+    strict: opts.Strict = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each dialogue.")] = False,
+    quiet: opts.Quiet = False,
+) -> None:
+    """Answer five questions about each turn from the graph: cause, subsequent event, prerequisite, motivation, reaction.
+
+    Each answer comes with its edge. A record of CICERO asks its own question about its own target, unless --target or --question
+    choose others. A turn without an edge has no answer.
+    """
+    check_files(file, output, svg)
+    chosen_questions = [question_of(name) for name in question] if question else None
+    from ...reasoning.inference import load_inference
+
+    records = Records(loaders.read_targets(file, strict=strict), file, "a dialogue")
+    shown = 0
+    drawn: DialogueAnswers | None = None
+    tell_settings(quiet)
+    with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
+        inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
+        with lines_to(output, apart_from=file) as write:
+            for row in records:
+                if item is not None and row.id != item:
+                    continue
+                shown += 1
+                if svg is not None and shown > 1:
+                    raise InputError(f"{file} has several dialogues, and --svg draws one; choose it with --item ID")
+                place = _place(row, target, file)
+                questions = chosen_questions or (QUESTIONS if row.question is None or target is not None else [row.question])
+                drawn = found = inference.answer(row.turns, place, questions, limit=limit)
+                write(_json(row, found) if json or output is not None else _text(row, found))
+        if cypher and records.read and not json:
+            _show_query()
+    if svg is not None and drawn is not None:
+        write_file(svg, drawn.svg().encode())
+    records.report()
+    if not shown:
+        raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")
+
+
+def _opened(
+    load: Any, graph: Any, nearest: int, encoder: str | None, comet: str | None, model: str | None, pipeline: str | None,
+    quiet: bool,
+) -> Inference:  # fmt: skip
+    """Open the inference with progress for what is computed once per graph."""
+    with Meter("reading the events", None, noun="assertions", quiet=quiet) as meter:
+        found: Inference = load(
+            graph, nearest=nearest, encoder=encoder, comet=comet, model=model, pipeline=pipeline,
+            progress=lambda _, number: meter.add(number),
+        )  # fmt: skip
+    return found
+
+
+def _place(row: loaders.Targets, target: int | None, file: str) -> int | None:
+    """Return the index of the turn to ask about; None: every turn."""
+    if target is None:
+        return row.target
+    if target > len(row.turns):
+        raise InputError(f"{file}, dialogue {row.id}, has {len(row.turns)} turns, so there is no turn {target}")
+    return target - 1
+
+
+def _json(row: loaders.Targets, found: list[TurnAnswers]) -> str:
+    return json_text({"id": row.id, "turns": [dump(one) for one in found]}) + "\n"
+
+
+def _text(row: loaders.Targets, found: list[TurnAnswers]) -> str:
+    lines = []
+    for one in found:
+        lines.append(f"{row.id}, turn {one.turn + 1}: {one.text}")
+        for question, answers in one.answers.items():
+            lines += _answered(question, answers)
+        if none := [question.value for question, answers in one.answers.items() if not answers]:
+            lines.append(f"  no edge: {', '.join(none)}")
+    return "\n".join(lines) + "\n"
+
+
+def _answered(question: Question, answers: tuple[Answer, ...]) -> Iterator[str]:
+    if answers:
+        yield f"  {question.value}"
+    for answer in answers:
+        felt = f" ({answer.emotion})" if answer.emotion and answer.emotion not in answer.text else ""
+        like = f"; {answer.likeness:.2f} like {answer.event}" if answer.origin == "nearest" else ""
+        edge = answer.edge.text() if answer.edge is not None else f"{answer.relation}, {answer.origin}".removeprefix(", ")
+        yield f"    {answer.text}{felt}: {edge}{like}"
+
+
+def _show_query() -> None:
+    from ...graph.cypher_store import claim_query
+
+    print("the query that finds an edge, with $head, $relation and $tail from --json, is")
+    print(claim_query().text.rstrip())
 
 
 class JudgeName(Enum):
@@ -124,7 +240,7 @@ def choose(
                     meter.add(1)
                 else:
                     meter.reach(count, total)
-                write(_json(row) if json or output is not None else _text(row))
+                write(_choice_json(row) if json or output is not None else _choice_text(row))
     records.report()
 
 
@@ -180,11 +296,11 @@ def _rows_to(
     partial.unlink()
 
 
-def _json(row: Chosen) -> str:
+def _choice_json(row: Chosen) -> str:
     return json_text(row.to_dict()) + "\n"
 
 
-def _text(row: Chosen) -> str:
+def _choice_text(row: Chosen) -> str:
     lines = [f"{row.id}, {row.question.value}: {row.target}"]
     for place, choice in enumerate(row.choices):
         mark = "*" if place in row.chosen else " "

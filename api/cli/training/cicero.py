@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from ....graph.errors import InputError
 from ...opening import open_engine
 from .. import options as opts
-from ..choosing import Judge
+from ..infer import Judge
 from ..options import argument, option
 from .data import read_instances, turns_of
 from .run import Exclude, LanguageModel, Licence, Made, Run, Seed, training

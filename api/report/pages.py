@@ -12,7 +12,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from ..terminal.text import plural
-from .collecting import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column, histogram
+from .score_report import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column, histogram
 
 if TYPE_CHECKING:
     from ...graph.item import Item
