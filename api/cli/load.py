@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -72,12 +73,8 @@ def conceptnet(
     """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
     check_known(relation or ())
     languages = None if language and "all" in language else tuple(language or ("en",))
-
-    def reader(path: str) -> Reader[Assertion]:
-        return loaders.read_conceptnet(
-            path, languages=languages, relations=relation or None, min_weight=min_weight, datasets=dataset or None, strict=strict
-        )
-
+    kept: dict[str, Any] = {"languages": languages, "relations": relation or None, "datasets": dataset or None}
+    reader = partial(loaders.read_conceptnet, **kept, min_weight=min_weight, strict=strict)
     load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
@@ -92,10 +89,7 @@ def atomic2020(
     json: opts.Json = False,
 ) -> None:
     """Load ATOMIC-2020 rows (head, relation, tail, separated by tabs)."""
-
-    def reader(path: str) -> Reader[Assertion]:
-        return loaders.read_atomic(path, keep_none=keep_none, strict=strict)
-
+    reader = partial(loaders.read_atomic, keep_none=keep_none, strict=strict)
     load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
@@ -117,12 +111,9 @@ def rdf(
     json: opts.Json = False,
 ) -> None:
     """Load RDF: Turtle, N-Triples or RDF/XML."""
-
-    def reader(path: str) -> Reader[Assertion]:
-        return loaders.read_rdf(path, format=format, mapping=mapping, language=language, literals=literals, strict=strict)
-
     if mapping is not None:
         readable(mapping)
+    reader = partial(loaders.read_rdf, format=format, mapping=mapping, language=language, literals=literals, strict=strict)
     load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
@@ -143,11 +134,7 @@ def triples(
     json: opts.Json = False,
 ) -> None:
     """Load any table or JSON of triples by a mapping: CSV, TSV, JSON lines, JSON, Parquet."""
-    chosen = loaders.open_mapping(mapping)
-
-    def reader(path: str) -> Reader[Assertion]:
-        return loaders.read_triples(path, chosen, strict=strict)
-
+    reader = partial(loaders.read_triples, mapping=loaders.open_mapping(mapping), strict=strict)
     load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 

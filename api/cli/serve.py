@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from ...graph.protocol import KnowledgeGraph
-    from ..server.keys import Keys
-    from ..server.service import Settings
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("", "0.0.0.0", "::")
@@ -90,16 +87,15 @@ def serve(
 
         fetched_model()  # report a missing model at the start, not at the first request
     with _needs_extra("serve"):
-        from ..server.app import create_app
         from ..server.listening import bind
         from ..server.listening import serve as listen
 
-    plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
+        access = _access(host, keys, host_name, limit, log_text)
     with bind(host, port) as bound, open_engine(opts.address_at(graph), engine, quiet=quiet) as opened:
-        app = plan.application(create_app, opened, logging=not quiet, conceptnet_api=conceptnet_api, judges=judges)
-        if plan.note(default, quiet):
+        app = _application(opened, names, options, **access, logging=not quiet, conceptnet_api=conceptnet_api, judges=judges)
+        if _watched(default, quiet):
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
-        listen(app, bound, plan.settings, quiet=quiet)
+        listen(app, bound, access["settings"], quiet=quiet)
 
 
 @contextmanager
@@ -121,70 +117,36 @@ def check_access(host: str, keys: Path | None, no_auth: bool) -> None:
         raise InputError("--keys and --no-auth cannot be given together; give one of them")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What ``serve`` and ``mcp`` serve, known before a graph is opened.
+def _access(
+    host: str, keys: Path | None, host_name: Sequence[str] | None, limit: Sequence[str] | None, log_text: bool
+) -> dict[str, Any]:
+    """Return settings, keys and host names of the application; the packages of the extra ``serve`` are installed."""
+    from ..server.keys import Keys
+    from ..server.service import Settings
 
-    Attributes:
-        names: of the metrics. options: of the metrics, by their names.
-        settings: the limits. keys: None where no key is needed. host_names: of the service.
-    """
+    own = () if host in _ANY else (f"[{host}]" if ":" in host else host,)
+    return {
+        "settings": Settings.of(limit or (), log_text=log_text), "keys": None if keys is None else Keys(keys),
+        "host_names": [*(host_name or ()), *own],
+    }  # fmt: skip
 
-    names: Sequence[str]
-    options: Options
-    settings: Settings
-    keys: Keys | None
-    host_names: list[str]
 
-    @classmethod
-    def of(
-        cls,
-        names: Sequence[str],
-        options: Options,
-        host: str,
-        keys: Path | None,
-        host_name: Sequence[str] | None,
-        limit: Sequence[str] | None,
-        log_text: bool,
-    ) -> Plan:
-        """Read the options of the commands; the packages of the extra ``serve`` are installed."""
-        from ..server.keys import Keys
-        from ..server.service import Settings
+def _application(opened: KnowledgeGraph, names: Sequence[str], options: Options, **given: Any) -> FastAPI:
+    """Return the service over an open graph, ready for its first request; ``given`` are arguments of ``create_app``."""
+    from ..server.app import create_app
 
-        own = () if host in _ANY else (f"[{host}]" if ":" in host else host,)
-        settings = Settings.of(limit or (), log_text=log_text)
-        return cls(names, options, settings, None if keys is None else Keys(keys), [*(host_name or ()), *own])
+    app = create_app(reasoning.Reasoner(opened, names, options=options), opened, **given)
+    warm(opened)
+    return app
 
-    def application(
-        self,
-        create_app: Callable[..., FastAPI],
-        opened: KnowledgeGraph,
-        *,
-        logging: bool,
-        conceptnet_api: bool = False,
-        judges: Sequence[str] | None = None,
-    ) -> FastAPI:
-        """Return the service over an open graph, made by ``create_app`` of the server, ready for its first request."""
-        app = create_app(
-            reasoning.Reasoner(opened, self.names, options=self.options),
-            opened,
-            settings=self.settings,
-            keys=self.keys,
-            host_names=self.host_names,
-            logging=logging,
-            conceptnet_api=conceptnet_api,
-            judges=judges,
-        )
-        warm(opened)
-        return app
 
-    def note(self, default: reasoning.DefaultMetrics | None, quiet: bool) -> bool:
-        """Tell the settings and, to a person at a terminal, which metrics were chosen by default; return whether there is one."""
-        tell_settings(quiet)
-        watched = sys.stderr.isatty() and not quiet
-        if watched:
-            opts.tell_default(default, quiet)
-        return watched
+def _watched(default: reasoning.DefaultMetrics | None, quiet: bool) -> bool:
+    """Tell the settings and, to a person at a terminal, which metrics were chosen by default; return whether there is one."""
+    tell_settings(quiet)
+    watched = sys.stderr.isatty() and not quiet
+    if watched:
+        opts.tell_default(default, quiet)
+    return watched
 
 
 def warm(graph: KnowledgeGraph) -> None:
@@ -238,35 +200,35 @@ def mcp(
     options = opts.metric_options(option, names, pipeline)
     with _needs_extra("mcp"):
         from ..agents.mcp_server import PATH, mount, serve_stdio
-        from ..server.app import create_app
         from ..server.listening import bind
         from ..server.listening import serve as listen
+
+        access = _access(host, keys, host_name, limit, log_text)
     import asyncio
 
-    plan = Plan.of(names, options, host, keys, host_name, limit, log_text)
     with ExitStack() as stack:
         bound = None if http is None else stack.enter_context(bind(host, port))
         with redirect_stdout(sys.stderr):  # stdout is the protocol's
             opened = stack.enter_context(open_engine(opts.address_at(graph), engine, quiet=quiet))
 
         def app() -> FastAPI:
-            found = plan.application(create_app, opened, logging=bound is not None and not quiet)
+            found = _application(opened, names, options, **access, logging=bound is not None and not quiet)
             stack.callback(found.state.service.close)
             return found
 
-        watched = plan.note(default, quiet)
+        watched = _watched(default, quiet)
         if bound is None:
             if watched and sys.stdin.isatty():
                 note("waiting for an agent's program on stdin; docs/agents.md says how to configure one; Ctrl+C stops")
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # the thread that reads stdin cannot be interrupted otherwise
-            asyncio.run(serve_stdio(app, plan.settings, names))
+            asyncio.run(serve_stdio(app, access["settings"], names))
         else:
             served = app()
             mount(served)
             if watched:
                 shown = f"[{host}]" if ":" in host else host
                 note(f"the address for agents is http://{shown}:{bound.getsockname()[1]}{PATH}; Ctrl+C stops")
-            listen(served, bound, plan.settings, quiet=quiet)
+            listen(served, bound, access["settings"], quiet=quiet)
 
 
 def address_in(text: str) -> tuple[str, int]:
