@@ -13,8 +13,8 @@ from ...graph.protocol import KnowledgeGraph
 from ...graph.questions import QUESTIONS, Instance, question_of
 from ...graph.schema import dump
 from ...reasoning.inference.choosing import Chosen
-from .messages import answer, check_size, failures, read
-from .requests import ChooseRequest, InferAnswer, InferRequest, request_body
+from .messages import answer, check_size, post_route, read
+from .requests import ChooseRequest, InferAnswer, InferRequest
 from .service import Service
 
 if TYPE_CHECKING:
@@ -60,13 +60,7 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
     opened = _Opened(service.graph, judges)
     longest = service.settings.item_characters
 
-    @router.post(
-        "/v1/infer",
-        summary="Answer five questions about a turn from the graph",
-        response_model=InferAnswer,
-        responses=failures(404, 408, 413, 415),
-        openapi_extra=request_body(InferRequest),
-    )
+    @post_route(router, "/v1/infer", "Answer five questions about a turn from the graph", InferRequest, InferAnswer, 404)
     async def infer(request: Request) -> Response:
         """Cause, subsequent event, prerequisite, motivation and reaction: each answer with its edge, Cypher that finds it, and on
         request a picture of them.
@@ -85,13 +79,7 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
         with service.problems():
             return await service.lookups.run(found)
 
-    @router.post(
-        "/v1/choose",
-        summary="Choose among answers to a question about a turn",
-        response_model=Chosen,
-        responses=failures(408, 413, 415),
-        openapi_extra=request_body(ChooseRequest),
-    )
+    @post_route(router, "/v1/choose", "Choose among answers to a question about a turn", ChooseRequest, Chosen)
     async def choose(request: Request) -> Response:
         """A score for each choice, with the share of each judge and the edges for and against it, or `no edge`."""
         body = await read(request, ChooseRequest, service.parsing)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import orjson
-from fastapi import Request
+from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
+from fastapi.types import DecoratedCallable
 from pydantic import ValidationError
 from pydantic_core import from_json
 from starlette.responses import Response
@@ -28,7 +29,7 @@ from ...graph.errors import (
     TacitError,
     did_you_mean,
 )
-from .requests import Message, ScoreItem
+from .requests import Message, ScoreItem, request_body
 
 if TYPE_CHECKING:
     from .service import BoundedPool
@@ -330,3 +331,16 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
         status: {"description": descriptions[status], "content": {MEDIA_TYPE: schema}}
         for status in sorted({400, 401, 403, 421, 422, 429, 500, 503, 504, *statuses})
     }
+
+
+def post_route(
+    router: APIRouter, path: str, summary: str, body: type[Message], answer: Any, *statuses: int
+) -> Callable[[DecoratedCallable], DecoratedCallable]:
+    """Declare a POST route that gets its body by :func:`read`; ``statuses`` are its failures beside those of a body."""
+    return router.post(
+        path,
+        summary=summary,
+        response_model=answer,
+        responses=failures(408, 413, 415, *statuses),
+        openapi_extra=request_body(body),
+    )

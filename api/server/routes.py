@@ -29,7 +29,7 @@ from ...reasoning import Explanation, Score
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
 from ..details import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
-from .messages import Problem, answer, check_size, failures, problem_of, read, refuse_unknown_parameters, size_of
+from .messages import Problem, answer, check_size, failures, post_route, problem_of, read, refuse_unknown_parameters, size_of
 from .requests import (
     TARGETS,
     CompletionQuery,
@@ -53,7 +53,6 @@ from .requests import (
     StateAnswer,
     TailsAnswer,
     TailsQuery,
-    request_body,
 )
 from .service import Service
 
@@ -92,13 +91,7 @@ def scoring_routes(service: Service) -> APIRouter:
             service.health.expire()
             raise problem_of(error) from error
 
-    @router.post(
-        "/v1/score",
-        summary="Score responses with the metrics of the service",
-        response_model=ScoreAnswer,
-        responses=failures(408, 413, 415),
-        openapi_extra=request_body(ScoreRequest),
-    )
+    @post_route(router, "/v1/score", "Score responses with the metrics of the service", ScoreRequest, ScoreAnswer)
     async def score(request: Request) -> Response:
         """One row per item, in order. An item that cannot be scored gets a row with `error`; the others are scored."""
         refuse_unknown_parameters(request)
@@ -128,12 +121,12 @@ def scoring_routes(service: Service) -> APIRouter:
 
     service.direct["POST", "/v1/score"] = score
 
-    @router.post(
+    @post_route(
+        router,
         "/v1/explain",
-        summary="Explain the scores of one response: in words, as data and as a picture",
-        response_model=ExplainAnswer,
-        responses=failures(408, 413, 415),
-        openapi_extra=request_body(ExplainRequest),
+        "Explain the scores of one response: in words, as data and as a picture",
+        ExplainRequest,
+        ExplainAnswer,
     )
     async def explain(request: Request) -> Response:
         """For each metric: value, signature, pieces of evidence with their shares, the assertions behind them, text and SVG."""
@@ -319,13 +312,7 @@ def querying_routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["graph"])
     settings = service.settings
 
-    @router.post(
-        "/v1/cypher",
-        summary="Run a read-only Cypher query",
-        response_model=CypherAnswer,
-        responses=failures(408, 413, 415),
-        openapi_extra=request_body(CypherRequest),
-    )
+    @post_route(router, "/v1/cypher", "Run a read-only Cypher query", CypherRequest, CypherAnswer)
     async def cypher(request: Request) -> Response:
         """Read-only, with limits of rows and time. The query is Cypher text or the name of a query of the cookbook."""
         body = await read(request, CypherRequest, service.parsing)
