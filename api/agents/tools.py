@@ -18,34 +18,8 @@ from ...graph.errors import InputError, did_you_mean
 from ...graph.questions import QUESTIONS, Question
 from ...reasoning.registry import metric_kind
 from ..details import ServiceDetails
+from ..server import schemas
 from ..server.messages import invalid_parameters
-from ..server.requests import (
-    TARGETS,
-    ConceptTailsAnswer,
-    CookbookAnswer,
-    CypherAnswer,
-    Dialogue,
-    ExplainAnswer,
-    History,
-    HopsAnswer,
-    InferAnswer,
-    Language,
-    Limit,
-    MaxHops,
-    Metrics,
-    NearQuery,
-    NeighboursAnswer,
-    PathLimit,
-    PathsAnswer,
-    PathsQuery,
-    Phrase,
-    References,
-    ScoreAnswer,
-    ScoreItem,
-    TailsAnswer,
-    TailsQuery,
-    Word,
-)
 from ..server.service import Settings
 from .results import output_schema
 
@@ -77,10 +51,10 @@ class SchemaArguments(Arguments):
     """Arguments of ``schema``."""
 
 
-class NeighboursArguments(NearQuery, Arguments):
+class NeighboursArguments(schemas.NearQuery, Arguments):
     """Arguments of ``neighbours``."""
 
-    relations: list[Phrase] = Field(
+    relations: list[schemas.Phrase] = Field(
         [], max_length=100, description="Follow only these relations, in either direction, e.g. ['IsA', 'UsedFor']; empty: all."
     )
 
@@ -88,26 +62,28 @@ class NeighboursArguments(NearQuery, Arguments):
 class HopsArguments(Arguments):
     """Arguments of ``hops``."""
 
-    source: Word
-    targets: list[Phrase] = Field(min_length=1, max_length=TARGETS, description="1 to 100 words, phrases or concept URIs.")
-    max_hops: MaxHops = 6
-    language: Language = "en"
+    source: schemas.Word
+    targets: list[schemas.Phrase] = Field(
+        min_length=1, max_length=schemas.TARGETS, description="1 to 100 words, phrases or concept URIs."
+    )
+    max_hops: schemas.MaxHops = 6
+    language: schemas.Language = "en"
 
 
-class PathsArguments(PathsQuery, Detailed):
+class PathsArguments(schemas.PathsQuery, Detailed):
     """Arguments of ``paths``."""
 
-    limit: PathLimit = 5
+    limit: schemas.PathLimit = 5
     detail: bool = _detail("Return also the URIs of the nodes and each step with weight, source, dataset and licence.")
 
 
-class TailsArguments(TailsQuery, Detailed):
+class TailsArguments(schemas.TailsQuery, Detailed):
     """Arguments of ``tails``."""
 
-    head: Phrase = Field(
+    head: schemas.Phrase = Field(
         description="An event worded as in the graph, e.g. 'PersonX cooks dinner for PersonY'; with mentioning, a concept."
     )
-    limit: Limit = 20
+    limit: schemas.Limit = 20
     mentioning: bool = Field(
         False,
         description="head is a concept: return the tails of the events that mention it. Needs a graph whose events are linked.",
@@ -118,7 +94,9 @@ class TailsArguments(TailsQuery, Detailed):
 class CookbookArguments(Arguments):
     """Arguments of ``cookbook``."""
 
-    name: Phrase | None = Field(None, description="Only this query, with its Cypher text; default: all queries, without text.")
+    name: schemas.Phrase | None = Field(
+        None, description="Only this query, with its Cypher text; default: all queries, without text."
+    )
 
 
 class QueryArguments(Arguments):
@@ -132,7 +110,7 @@ class QueryArguments(Arguments):
 class RunArguments(QueryArguments):
     """Arguments of ``run_cookbook``."""
 
-    name: Phrase = Field(description="Name of the query, as the tool cookbook lists it, e.g. 'used_for'.")
+    name: schemas.Phrase = Field(description="Name of the query, as the tool cookbook lists it, e.g. 'used_for'.")
 
 
 class CypherArguments(QueryArguments):
@@ -144,25 +122,25 @@ class CypherArguments(QueryArguments):
 class ScoreArguments(Detailed):
     """Arguments of ``score``."""
 
-    items: list[ScoreItem] = Field(min_length=1, description="The responses to score, each with its own history.")
-    metrics: Metrics = None
+    items: list[schemas.ScoreItem] = Field(min_length=1, description="The responses to score, each with its own history.")
+    metrics: schemas.Metrics = None
     detail: bool = _detail("Return also the signature of each score: graph, models, options and version that it depends on.")
 
 
 class ExplainArguments(Detailed):
     """Arguments of ``explain``."""
 
-    history: History
+    history: schemas.History
     response: str = Field(description="The response whose scores are explained.")
-    references: References = []
-    metrics: Metrics = None
+    references: schemas.References = []
+    metrics: schemas.Metrics = None
     detail: bool = _detail("Return also every piece of evidence as data: spans of the texts, paths with their provenance.")
 
 
 class InferArguments(Detailed):
     """Arguments of ``infer``."""
 
-    dialogue: Dialogue
+    dialogue: schemas.Dialogue
     target: int | None = Field(
         None, ge=-(10**6), le=10**6, description="The turn to ask about, from 0, or negative from the end; default: every turn."
     )
@@ -354,7 +332,7 @@ TOOLS: tuple[Tool, ...] = (
         "uri, hop (in hops) and weight: that of the weakest assertion on the strongest shortest path (>= 0, higher is "
         "stronger; most assertions of ConceptNet have 1). For the relations and their direction use paths.",
         arguments=NeighboursArguments,
-        answers=(NeighboursAnswer,),
+        answers=(schemas.NeighboursAnswer,),
         request=_get("/v1/neighbours", relations="relation"),
     ),
     Tool(
@@ -364,7 +342,7 @@ TOOLS: tuple[Tool, ...] = (
         "0: the same concept, 1 to 6: the distance, -1: no path of at most max_hops. An unknown word is an error that "
         "suggests one that is spelt alike.",
         arguments=HopsArguments,
-        answers=(HopsAnswer,),
+        answers=(schemas.HopsAnswer,),
         request=_get("/v1/hops", targets="target"),
     ),
     Tool(
@@ -374,7 +352,7 @@ TOOLS: tuple[Tool, ...] = (
         "strength (>= 0, the weight of the weakest assertion; null for no hops) and text, e.g. 'dog -IsA-> pet "
         "<-RelatedTo- vet', in which an arrow points from the head of an assertion to its tail.",
         arguments=PathsArguments,
-        answers=(PathsAnswer,),
+        answers=(schemas.PathsAnswer,),
         request=_get("/v1/paths"),
         left_out=_STEPS,
     ),
@@ -386,7 +364,7 @@ TOOLS: tuple[Tool, ...] = (
         "is not in the graph has no rows; run_cookbook with the query events_about finds events by a word that they "
         "contain.",
         arguments=TailsArguments,
-        answers=(TailsAnswer, ConceptTailsAnswer),
+        answers=(schemas.TailsAnswer, schemas.ConceptTailsAnswer),
         request=_tails,
         left_out=("head", "tail", "event", "head_text", "dataset", "license", "contributors", "head_sense", "tail_sense"),
     ),
@@ -396,7 +374,7 @@ TOOLS: tuple[Tool, ...] = (
         description="List the ready-made queries, such as used_for, causes_of, analogies and how_related: name, what each "
         "answers, its parameters, and an example of their values. Run one with run_cookbook.",
         arguments=CookbookArguments,
-        answers=(CookbookAnswer,),
+        answers=(schemas.CookbookAnswer,),
         request=_cookbook,
         shape=_listed,
     ),
@@ -406,7 +384,7 @@ TOOLS: tuple[Tool, ...] = (
         description="Run a ready-made query of the cookbook. Returns columns, rows, and truncated, which is true if there are "
         "more rows than limit.",
         arguments=RunArguments,
-        answers=(CypherAnswer,),
+        answers=(schemas.CypherAnswer,),
         request=_run,
     ),
     Tool(
@@ -417,7 +395,7 @@ TOOLS: tuple[Tool, ...] = (
         "of relations, and every relationship has weight, source, dataset and license; the tool schema has the rest. "
         "Returns columns, rows, and truncated, which is true if there are more rows than limit.",
         arguments=CypherArguments,
-        answers=(CypherAnswer,),
+        answers=(schemas.CypherAnswer,),
         request=_post("/v1/cypher"),
     ),
     Tool(
@@ -427,7 +405,7 @@ TOOLS: tuple[Tool, ...] = (
         "of a hundred human responses the score reaches; null without a reference), and notes, which say why a score "
         "is null; an item that cannot be scored has error instead. {metrics}",
         arguments=ScoreArguments,
-        answers=(ScoreAnswer,),
+        answers=(schemas.ScoreAnswer,),
         request=_post("/v1/score"),
         left_out=("signature",),
     ),
@@ -438,7 +416,7 @@ TOOLS: tuple[Tool, ...] = (
         "line beginning with its share, in the unit of the score), claims (the assertions of the graph behind it), "
         "and a Cypher query that finds them, with its parameters in each claim.",
         arguments=ExplainArguments,
-        answers=(ExplainAnswer,),
+        answers=(schemas.ExplainAnswer,),
         request=_post("/v1/explain", svg=False),
         left_out=("pieces", "history", "response"),
     ),
@@ -450,7 +428,7 @@ TOOLS: tuple[Tool, ...] = (
         "the turn is taken as), likeness (0 to 1: how alike turn and event are) and edge (the assertion behind it). A "
         "turn that is like no event has no answers.",
         arguments=InferArguments,
-        answers=(InferAnswer,),
+        answers=(schemas.InferAnswer,),
         request=_post("/v1/infer"),
         left_out=(*_STEPS, "parameters"),
     ),

@@ -23,7 +23,7 @@ from starlette.types import Scope
 
 from ...graph.protocol import KnowledgeGraph
 from ...reasoning import Reasoner
-from . import requests
+from . import schemas
 from .conceptnet.routes import conceptnet_routes
 from .inference_routes import inferring_routes
 from .keys import Keys
@@ -125,12 +125,12 @@ def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:
     if app.openapi_schema:
         return app.openapi_schema
     document: dict[str, Any] = plain()
-    models = [(model, "validation") for model in (*requests.EXAMPLES, requests.ProblemDocument)]
+    models = [(model, "validation") for model in (*schemas.EXAMPLES, schemas.ProblemDocument)]
     _, defined = models_json_schema(models, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    described = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    schemas.update(defined["$defs"])
+        described.pop(name, None)
+    described.update(defined["$defs"])
     document["components"]["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer"},
         "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},

@@ -13,8 +13,8 @@ from ...graph.protocol import KnowledgeGraph
 from ...graph.questions import QUESTIONS, Instance, question_of
 from ...graph.schema import dump
 from ...reasoning.inference.choosing import Chosen
+from . import schemas
 from .messages import answer, check_size, post_route, read
-from .requests import ChooseRequest, InferAnswer, InferRequest
 from .service import Service
 
 if TYPE_CHECKING:
@@ -60,12 +60,14 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
     opened = _Opened(service.graph, judges)
     longest = service.settings.item_characters
 
-    @post_route(router, "/v1/infer", "Answer five questions about a turn from the graph", InferRequest, InferAnswer, 404)
+    @post_route(
+        router, "/v1/infer", "Answer five questions about a turn from the graph", schemas.InferRequest, schemas.InferAnswer, 404
+    )
     async def infer(request: Request) -> Response:
         """Cause, subsequent event, prerequisite, motivation and reaction: each answer with its edge, Cypher that finds it, and on
         request a picture of them.
         """
-        body = await read(request, InferRequest, service.parsing)
+        body = await read(request, schemas.InferRequest, service.parsing)
         service.require_graph()
         check_size(body.dialogue, longest)
         await service.health.check()
@@ -79,10 +81,10 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
         with service.problems():
             return await service.lookups.run(found)
 
-    @post_route(router, "/v1/choose", "Choose among answers to a question about a turn", ChooseRequest, Chosen)
+    @post_route(router, "/v1/choose", "Choose among answers to a question about a turn", schemas.ChooseRequest, Chosen)
     async def choose(request: Request) -> Response:
         """A score for each choice, with the share of each judge and the edges for and against it, or `no edge`."""
-        body = await read(request, ChooseRequest, service.parsing)
+        body = await read(request, schemas.ChooseRequest, service.parsing)
         check_size((*body.dialogue, body.target, *body.choices), longest)
         await service.health.check()
 

@@ -29,7 +29,7 @@ from ...graph.errors import (
     TacitError,
     did_you_mean,
 )
-from .requests import Message, ScoreItem, request_body
+from .schemas import Message, ScoreItem, request_body
 
 if TYPE_CHECKING:
     from .service import BoundedPool

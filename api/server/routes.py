@@ -29,31 +29,8 @@ from ...reasoning import Explanation, Score
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
 from ..details import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
+from . import schemas
 from .messages import Problem, answer, check_size, failures, post_route, problem_of, read, refuse_unknown_parameters, size_of
-from .requests import (
-    TARGETS,
-    CompletionQuery,
-    ConceptsAnswer,
-    ConceptTailsAnswer,
-    ConceptTailsQuery,
-    CookbookAnswer,
-    CypherAnswer,
-    CypherRequest,
-    ExplainAnswer,
-    ExplainRequest,
-    HopsAnswer,
-    HopsQuery,
-    LanguageQuery,
-    NeighboursAnswer,
-    NeighboursQuery,
-    PathsAnswer,
-    PathsQuery,
-    ScoreAnswer,
-    ScoreRequest,
-    StateAnswer,
-    TailsAnswer,
-    TailsQuery,
-)
 from .service import Service
 
 _EXAMPLE_BODY = '{"items": [{"history": ["I am so hungry."], "response": "Let us cook a soup."}]}'
@@ -91,11 +68,11 @@ def scoring_routes(service: Service) -> APIRouter:
             service.health.expire()
             raise problem_of(error) from error
 
-    @post_route(router, "/v1/score", "Score responses with the metrics of the service", ScoreRequest, ScoreAnswer)
+    @post_route(router, "/v1/score", "Score responses with the metrics of the service", schemas.ScoreRequest, schemas.ScoreAnswer)
     async def score(request: Request) -> Response:
         """One row per item, in order. An item that cannot be scored gets a row with `error`; the others are scored."""
         refuse_unknown_parameters(request)
-        body = await read(request, ScoreRequest, service.parsing, check_items)
+        body = await read(request, schemas.ScoreRequest, service.parsing, check_items)
         names = service.names(body.metrics)
         explain = body.explain
         request.scope["tacit.items"] = len(body.items)
@@ -125,12 +102,12 @@ def scoring_routes(service: Service) -> APIRouter:
         router,
         "/v1/explain",
         "Explain the scores of one response: in words, as data and as a picture",
-        ExplainRequest,
-        ExplainAnswer,
+        schemas.ExplainRequest,
+        schemas.ExplainAnswer,
     )
     async def explain(request: Request) -> Response:
         """For each metric: value, signature, pieces of evidence with their shares, the assertions behind them, text and SVG."""
-        body = await read(request, ExplainRequest, service.parsing)
+        body = await read(request, schemas.ExplainRequest, service.parsing)
         names = service.names(body.metrics)
         responses = [body.response] if body.other is None else [body.response, body.other]
         check_number(len(responses))
@@ -176,8 +153,10 @@ def exploring_routes(service: Service) -> APIRouter:
         with service.problems():
             return await service.lookups.run(lambda: answer(lookup(graph)))
 
-    @router.get("/v1/concepts", summary="Complete a prefix to concepts", response_model=ConceptsAnswer, responses=failures())
-    async def concepts(query: Annotated[CompletionQuery, Query()]) -> Response:
+    @router.get(
+        "/v1/concepts", summary="Complete a prefix to concepts", response_model=schemas.ConceptsAnswer, responses=failures()
+    )
+    async def concepts(query: Annotated[schemas.CompletionQuery, Query()]) -> Response:
         """The first concepts, in the order of their texts, that begin with the prefix. Needs an index."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
@@ -195,7 +174,7 @@ def exploring_routes(service: Service) -> APIRouter:
     @router.get("/v1/concepts/{text:path}", summary="Look a concept up", response_model=ConceptDetails, responses=failures(404))
     async def concept(
         text: Annotated[str, Path(max_length=1_000, description="A word or phrase, or a concept URI.", examples=["dog"])],
-        query: Annotated[LanguageQuery, Query()],
+        query: Annotated[schemas.LanguageQuery, Query()],
     ) -> Response:
         """The concept that a text names, and its ten strongest neighbours."""
 
@@ -205,8 +184,10 @@ def exploring_routes(service: Service) -> APIRouter:
 
         return await answered(lookup)
 
-    @router.get("/v1/neighbours", summary="Neighbours of a concept", response_model=NeighboursAnswer, responses=failures(404))
-    async def neighbours(query: Annotated[NeighboursQuery, Query()]) -> Response:
+    @router.get(
+        "/v1/neighbours", summary="Neighbours of a concept", response_model=schemas.NeighboursAnswer, responses=failures(404)
+    )
+    async def neighbours(query: Annotated[schemas.NeighboursQuery, Query()]) -> Response:
         """Concepts whose shortest distance is exactly `hop`, strongest first."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
@@ -218,11 +199,13 @@ def exploring_routes(service: Service) -> APIRouter:
 
         return await answered(lookup)
 
-    @router.get("/v1/hops", summary="Hops from a concept to others", response_model=HopsAnswer, responses=failures(404))
-    async def hops(query: Annotated[HopsQuery, Query()]) -> Response:
+    @router.get("/v1/hops", summary="Hops from a concept to others", response_model=schemas.HopsAnswer, responses=failures(404))
+    async def hops(query: Annotated[schemas.HopsQuery, Query()]) -> Response:
         """Length of a shortest path to each target, in order; -1 if there is none of at most `max_hops`."""
-        if len(query.target) > TARGETS:
-            raise Problem(422, "invalid-parameter", f"there are {len(query.target):,} targets; give at most {TARGETS} at once")
+        if len(query.target) > schemas.TARGETS:
+            raise Problem(
+                422, "invalid-parameter", f"there are {len(query.target):,} targets; give at most {schemas.TARGETS} at once"
+            )
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
             start, *ends = _concepts(graph, [query.source, *query.target], query.language)
@@ -232,8 +215,10 @@ def exploring_routes(service: Service) -> APIRouter:
 
         return await answered(lookup)
 
-    @router.get("/v1/paths", summary="Shortest paths between two concepts", response_model=PathsAnswer, responses=failures(404))
-    async def paths(query: Annotated[PathsQuery, Query()]) -> Response:
+    @router.get(
+        "/v1/paths", summary="Shortest paths between two concepts", response_model=schemas.PathsAnswer, responses=failures(404)
+    )
+    async def paths(query: Annotated[schemas.PathsQuery, Query()]) -> Response:
         """Shortest paths, strongest first, each with its assertions and their provenance."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
@@ -247,8 +232,8 @@ def exploring_routes(service: Service) -> APIRouter:
 
         return await answered(lookup)
 
-    @router.get("/v1/tails", summary="Assertions about an event", response_model=TailsAnswer, responses=failures())
-    async def tails(query: Annotated[TailsQuery, Query()]) -> Response:
+    @router.get("/v1/tails", summary="Assertions about an event", response_model=schemas.TailsAnswer, responses=failures())
+    async def tails(query: Annotated[schemas.TailsQuery, Query()]) -> Response:
         """Assertions about the event, best first; an empty list for an event that is not in the graph."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
@@ -260,10 +245,10 @@ def exploring_routes(service: Service) -> APIRouter:
     @router.get(
         "/v1/concept-tails",
         summary="Tails of the events that mention a concept",
-        response_model=ConceptTailsAnswer,
+        response_model=schemas.ConceptTailsAnswer,
         responses=failures(404),
     )
-    async def concept_tails(query: Annotated[ConceptTailsQuery, Query()]) -> Response:
+    async def concept_tails(query: Annotated[schemas.ConceptTailsQuery, Query()]) -> Response:
         """What follows from the events that mention the concept, best first. Needs a graph with links."""
 
         def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
@@ -312,10 +297,10 @@ def querying_routes(service: Service) -> APIRouter:
     router = APIRouter(tags=["graph"])
     settings = service.settings
 
-    @post_route(router, "/v1/cypher", "Run a read-only Cypher query", CypherRequest, CypherAnswer)
+    @post_route(router, "/v1/cypher", "Run a read-only Cypher query", schemas.CypherRequest, schemas.CypherAnswer)
     async def cypher(request: Request) -> Response:
         """Read-only, with limits of rows and time. The query is Cypher text or the name of a query of the cookbook."""
-        body = await read(request, CypherRequest, service.parsing)
+        body = await read(request, schemas.CypherRequest, service.parsing)
         if body.limit > settings.cypher_rows:
             raise Problem(
                 422, "too-many-rows", f"limit must be <= {settings.cypher_rows:,} rows on this service, not {body.limit:,}"
@@ -336,7 +321,7 @@ def querying_routes(service: Service) -> APIRouter:
         with service.problems(cypher=True):
             return await service.queries.run(run)
 
-    @router.get("/v1/cookbook", summary="The cookbook of queries", response_model=CookbookAnswer, responses=failures())
+    @router.get("/v1/cookbook", summary="The cookbook of queries", response_model=schemas.CookbookAnswer, responses=failures())
     async def queries() -> Response:
         """Queries that run on every graph: name, summary, text, parameters and example values."""
         return answer({"queries": entries()})
@@ -344,7 +329,7 @@ def querying_routes(service: Service) -> APIRouter:
     return router
 
 
-def _query_text(body: CypherRequest) -> str:
+def _query_text(body: schemas.CypherRequest) -> str:
     """Return the Cypher text of a request, from the cookbook if the query is one of its names."""
     if not body.query.strip():
         raise Problem(422, "query-invalid", "the query is empty; give Cypher, or a name from /v1/cookbook")
@@ -407,12 +392,12 @@ def reporting_routes(service: Service) -> APIRouter:
         with service.problems():
             return await service.lookups.run(lambda: answer(_info(service)))
 
-    @router.get("/healthz", summary="Whether the process is alive", response_model=StateAnswer)
+    @router.get("/healthz", summary="Whether the process is alive", response_model=schemas.StateAnswer)
     async def alive() -> Response:
         """Always 200."""
         return answer({"status": "alive"})
 
-    @router.get("/readyz", summary="Whether the service is ready", response_model=StateAnswer, responses=failures())
+    @router.get("/readyz", summary="Whether the service is ready", response_model=schemas.StateAnswer, responses=failures())
     async def ready() -> Response:
         """200 if the graph answers, its files are unchanged, and the file of API keys can be read; else 503."""
         if service.keys is not None:

@@ -29,7 +29,7 @@ from tacit.api.server import Keys, Settings, create_app
 from tacit.api.server.keys import editing_keys, new_key, read_keys, write_keys
 from tacit.api.server.listening import Connections, Server, bind, server_config
 from tacit.api.server.messages import VALUES, Problem, count_values, parse
-from tacit.api.server.requests import CypherRequest, ExplainRequest, ScoreRequest
+from tacit.api.server.schemas import CypherRequest, ExplainRequest, ScoreRequest
 from tacit.graph import InputError
 from tacit.reasoning import Reasoner
 
