@@ -94,7 +94,9 @@ def main() -> NoReturn:
     """Entry point of the ``tacit`` program."""
     status = run()
     if status == 130:  # exit without waiting for threads of an engine, which may still run
-        _flush()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
         os._exit(status)
     gc.freeze()  # else the interpreter's last search for cycles goes through all objects, a fifth of the time of a short command
     sys.exit(status)
@@ -112,12 +114,6 @@ def _warn_of_other_tacit() -> None:
                 "import name with tacit-kg; run: pip uninstall --yes tacit && pip install --force-reinstall --no-deps tacit-kg",
                 file=sys.stderr,
             )
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
 
 
 def _hang_up() -> int:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..graph.index import IndexGraph
     from ..graph.protocol import KnowledgeGraph, WritableGraph
     from ..reasoning import Reasoner
-    from ..reasoning.base import Metric
 
 Options = dict[str, dict[str, Any]]
 """Options of metrics, by metric and by name."""
@@ -129,15 +128,6 @@ def open_reasoner(
         )
     with open_engine(address, engine, quiet=quiet) as graph:
         yield Reasoner(graph, names, options=options)
-
-
-@contextmanager
-def open_metrics(
-    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
-) -> Iterator[list[Metric]]:
-    """Open the metrics as a list; see :func:`open_reasoner`."""
-    with open_reasoner(names, options, address, engine, quiet=quiet) as reasoner:
-        yield list(reasoner.metrics)
 
 
 def with_vectors(options: dict[str, Any]) -> dict[str, Any]:

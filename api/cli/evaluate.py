@@ -23,7 +23,6 @@ from . import options as opts
 from .options import argument, option
 
 if TYPE_CHECKING:
-    from ...reasoning.base import Metric
     from ...reasoning.evaluation import Agreement, Correlation, Judged, Ranking
 
 _PLOTS = (".png", ".svg")
@@ -68,20 +67,26 @@ def evaluate(
     plots = _plots(plot or (), judgements)
     collected = _collect(judgements, rating.value, by_file, strict, opts.named_columns(column, opts.RATED_FIELDS))
     opts.tell_default(default, quiet)
-    with opts.open_metrics(names, options, opts.address_of(graph), engine, quiet=quiet) as chosen:
-        judged = _scored(collected, chosen, batch_size, quiet)
-        signatures = {one.name: str(one.signature) for one in chosen}
+    with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
+        judged = _scored(collected, reasoner, batch_size, quiet)
+        signatures = reasoner.signatures
     collected.note()
     collected.faults.require(len(judged), f"none of {len(collected.judgements)} judgements can be scored")
     rows = collected.completed(_compared(judged, names, resamples, seed, by_system, quiet), names)
-    for path in plots:
-        _draw(path, judged, rows, resamples, seed)
+    if plots:
+        from ...reasoning.evaluation.plot import draw
+
+        for path in plots:
+            write_file(path, draw(judged, rows, path.suffix.lower()[1:], resamples=resamples, seed=seed))
     if json:
         print_json(_json_row(row, collected, signatures, resamples, seed) for row in rows)
     else:
         show_agreements(rows, collected.errors, resamples, seed)
     if not quiet:
-        _report(plots, {} if json else signatures)
+        for signature in [] if json else signatures.values():
+            note(f"signature {signature}")
+        for path in plots:
+            note(f"plot written to {path}")
 
 
 @dataclass
@@ -176,17 +181,15 @@ def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
     return list(plots)
 
 
-def _scored(collected: _Collected, metrics: list[Metric], batch_size: int | None, quiet: bool) -> list[Judged]:
+def _scored(collected: _Collected, reasoner: reasoning.Reasoner, batch_size: int | None, quiet: bool) -> list[Judged]:
     """Return the judgements that can be scored, with their scores; count the others."""
     from ...reasoning.evaluation.agreement import Judged, conversations
 
-    def items() -> Iterator[tuple[str, tuple[str, ...], str, tuple[str, ...]]]:
-        return ((one.id, one.history, one.response, one.references) for one in collected.judgements)
-
+    items = ((one.id, one.history, one.response, one.references) for one in collected.judgements)
     groups = conversations([(one.history, one.response) for one in collected.judgements]).tolist()
     judged = []
     with Meter("scoring", len(collected.judgements), noun="judgements", quiet=quiet) as meter:
-        rows = reasoning.score_items(items(), metrics, batch_size=batch_size)
+        rows = reasoner.stream(items, batch_size=batch_size)
         for judgement, conversation, row in zip(collected.judgements, groups, rows, strict=True):
             meter.add(1)
             if row.error is not None:
@@ -221,21 +224,6 @@ def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str],
         plain["signature"] = signatures[row.metric]
         plain["bootstrap"] = {"level": 0.95, "over": "conversations", "resamples": resamples, "seed": seed}
     return plain
-
-
-def _draw(path: Path, judged: Sequence[Judged], rows: Sequence[Agreement], resamples: int, seed: int) -> None:
-    """Write one plot."""
-    from ...reasoning.evaluation.plot import draw
-
-    write_file(path, draw(judged, rows, path.suffix.lower()[1:], resamples=resamples, seed=seed))
-
-
-def _report(plots: Sequence[Path], signatures: dict[str, str]) -> None:
-    """Print signatures and the plots' paths to stderr."""
-    for signature in signatures.values():
-        note(f"signature {signature}")
-    for path in plots:
-        note(f"plot written to {path}")
 
 
 # Tables of an evaluation: correlations with intervals, rows left out, ranking of systems, comparison of metrics.

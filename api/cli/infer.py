@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import islice
 from pathlib import Path
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,7 +32,7 @@ from .settings import tell_settings
 
 if TYPE_CHECKING:
     from ...graph.protocol import KnowledgeGraph
-    from ...reasoning.inference import Answer, Chosen, DialogueAnswers, Inference, TurnAnswers
+    from ...reasoning.inference import Answer, Chosen, DialogueAnswers, TurnAnswers
 
 
 def infer(
@@ -74,7 +74,11 @@ def infer(
     drawn: DialogueAnswers | None = None
     tell_settings(quiet)
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
-        inference = _opened(load_inference, source, nearest, encoder, comet, model, pipeline, quiet)
+        with Meter("reading the events", None, noun="assertions", quiet=quiet) as meter:
+            inference = load_inference(
+                source, nearest=nearest, encoder=encoder, comet=comet, model=model, pipeline=pipeline,
+                progress=lambda _, number: meter.add(number),
+            )  # fmt: skip
         with lines_to(output, apart_from=file) as write:
             for row in records:
                 if item is not None and row.id != item:
@@ -93,19 +97,6 @@ def infer(
     records.report()
     if not shown:
         raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")
-
-
-def _opened(
-    load: Any, graph: Any, nearest: int, encoder: str | None, comet: str | None, model: str | None, pipeline: str | None,
-    quiet: bool,
-) -> Inference:  # fmt: skip
-    """Open the inference with progress for what is computed once per graph."""
-    with Meter("reading the events", None, noun="assertions", quiet=quiet) as meter:
-        found: Inference = load(
-            graph, nearest=nearest, encoder=encoder, comet=comet, model=model, pipeline=pipeline,
-            progress=lambda _, number: meter.add(number),
-        )  # fmt: skip
-    return found
 
 
 def _place(row: loaders.Targets, target: int | None, file: str) -> int | None:
@@ -240,7 +231,7 @@ def choose(
                     meter.add(1)
                 else:
                     meter.reach(count, total)
-                write(_choice_json(row) if json or output is not None else _choice_text(row))
+                write(f"{json_text(row.to_dict())}\n" if json or output is not None else _choice_text(row))
     records.report()
 
 
@@ -294,10 +285,6 @@ def _rows_to(
         for text in rows:
             final(text)
     partial.unlink()
-
-
-def _choice_json(row: Chosen) -> str:
-    return json_text(row.to_dict()) + "\n"
 
 
 def _choice_text(row: Chosen) -> str:

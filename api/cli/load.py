@@ -357,9 +357,11 @@ def setup(
     Downloads 510 MB and takes some minutes. What an earlier run has finished is not done again. At the end it says how to make
     the graph the default one; nothing outside the folder is changed.
     """
+    import platformdirs
+
     if files is not None and not files.is_dir():
         raise InputError(f"there is no folder {files}; give the folder that holds the official files")
-    home = directory or _data_folder()
+    home = directory or platformdirs.user_data_path("tacit")
     graph = home / "graph"
     paths: dict[str, tuple[Path, ...]] = {}
     for name in _NAMES:
@@ -375,12 +377,6 @@ def setup(
         note(f"  export TACIT_GRAPH={shlex.quote(str(graph.absolute()))}")
         note("  tacit paths dog bone")
         note("  tacit explain --history 'My dog ran away.' --response 'Did you look in the park?'")
-
-
-def _data_folder() -> Path:
-    import platformdirs
-
-    return platformdirs.user_data_path("tacit")
 
 
 def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, quiet: bool) -> tuple[Path, ...]:

@@ -21,7 +21,6 @@ from ...reasoning.registry import metric_options as known_options
 from ..config import unknown_option
 from ..opening import Address, Options
 from ..opening import Engine as Engine
-from ..opening import open_metrics as open_metrics
 from ..opening import open_reasoner as open_reasoner
 from ..terminal.screen import note
 from .settings import GRAPH as GRAPH
