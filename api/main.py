@@ -18,7 +18,7 @@ import typer
 
 from ..graph.atomic import DISK_FULL
 from ..graph.errors import TacitError
-from .terminal.text import visible
+from .terminal.screen import visible
 
 _WRONG_INPUT = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 

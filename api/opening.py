@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.errors import InputError
 from .terminal.output import check_output
 from .terminal.progress import Meter
-from .terminal.screen import note
-from .terminal.text import count, duration
+from .terminal.screen import count, duration, note
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -56,9 +55,7 @@ def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGr
     from ..graph import open_graph
 
     _hush_libraries()
-    with open_graph(
-        address.url, engine="store", user=address.user, password=address.password, database=address.database, create=create
-    ) as store:
+    with open_graph(**asdict(address), engine="store", create=create) as store:
         yield store
 
 
@@ -76,7 +73,7 @@ def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Ite
             yield store
         return
     _hush_libraries()
-    with open_graph(address.url, user=address.user, password=address.password, database=address.database) as graph:
+    with open_graph(**asdict(address)) as graph:
         try:
             _open_index(graph, quiet=quiet)
         except NoPlaceForIndex as error:
@@ -94,7 +91,7 @@ def open_indexed(address: Address, *, quiet: bool = False) -> Iterator[IndexGrap
     from ..graph import open_graph
 
     _hush_libraries()
-    with open_graph(address.url, user=address.user, password=address.password, database=address.database) as graph:
+    with open_graph(**asdict(address)) as graph:
         yield _open_index(graph, quiet=quiet)
 
 

@@ -12,8 +12,7 @@ from ..opening import readable
 from ..terminal.faults import read_all
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
-from ..terminal.screen import note, print_json, show, table
-from ..terminal.text import count, plural, visible
+from ..terminal.screen import count, note, plural, print_json, show, table, visible
 from . import options as opts
 from .options import argument, option
 

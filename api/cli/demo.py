@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -17,8 +16,7 @@ import typer
 
 from ...graph.errors import InputError, TacitError
 from ...reasoning import registry
-from ..terminal.screen import show
-from ..terminal.text import duration
+from ..terminal.screen import duration, show
 from .options import option
 
 _FILES = ("conceptnet.csv", "atomic2020.tsv", "dialogues.jsonl", "choices.jsonl", "README.md")
@@ -134,7 +132,7 @@ def _step(*words: str) -> None:
 
     from ..main import run
 
-    show(Text(f"$ {_typed(words)}", style="bold cyan"), wrap=False)
+    show(Text(f"$ {shlex.join(['tacit', *words])}", style="bold cyan"), wrap=False)
     sys.stdout.flush()
     status = run([*words, "--quiet"] if words[0] in ("load",) else words)
     sys.stderr.flush()
@@ -143,8 +141,3 @@ def _step(*words: str) -> None:
     if status:
         raise TacitError(f"the demo ends here, since tacit {words[0]} failed with exit status {status}")
     print()
-
-
-def _typed(words: Sequence[str]) -> str:
-    """Return the command line, quoted for a shell."""
-    return shlex.join(["tacit", *words])

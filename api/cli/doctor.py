@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..terminal.screen import console, print_json, show
-from ..terminal.text import visible
+from ..terminal.screen import console, print_json, show, visible
 from . import options as opts
 from .options import option
 

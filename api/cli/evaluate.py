@@ -17,8 +17,7 @@ from ..opening import readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, write_file
 from ..terminal.progress import Meter
-from ..terminal.screen import note, print_json, show, table
-from ..terminal.text import count, plural
+from ..terminal.screen import count, note, plural, print_json, show, table
 from . import options as opts
 from .options import argument, option
 

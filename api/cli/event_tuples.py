@@ -6,7 +6,7 @@ For a line without a valid tuple ``score-tuples`` writes a line with ``error`` i
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import Enum
@@ -26,8 +26,7 @@ from ..opening import check_files, open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
-from ..terminal.screen import json_text, note, print_json, show, table
-from ..terminal.text import count, duration, rate
+from ..terminal.screen import count, duration, json_text, note, print_json, rate, show, table
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings
@@ -101,18 +100,19 @@ def score_tuples(
             judge = resources.scorer(scorer, tails=tails, **_among(options, "model", "probe", "comet"))
         stages.end()
         known = judge.relations
-        stream = _Stream(file, frozenset(resources.relations() if known is None else known), strict)
+        relations = frozenset(resources.relations() if known is None else known)
+        faults = Faults()
         scored, total = 0, 0.0
         with lines_to(output, apart_from=file) as write, Meter("scoring", None, noun="tuples", quiet=not watched) as meter:
-            for row, score in stream.scores(judge, batch_size or kind.together):
+            for row, score in _scores(_rows(file, relations, strict, faults), judge, batch_size or kind.together):
                 write(_line(row, score))
                 meter.add(1)
                 if score is not None:
                     scored += 1
                     total += score.value
-        _report(stream, scored, total, meter, judge.signature, output, quiet)
-    if stream.faults.number:
-        stream.faults.require(scored, f"{file} has no tuple that can be scored")
+        _report(faults, scored, total, meter, judge.signature, output, quiet)
+    if faults.number:
+        faults.require(scored, f"{file} has no tuple that can be scored")
 
 
 def _scorer_options(given: Sequence[str] | None) -> dict[str, Any]:
@@ -155,37 +155,29 @@ class _Row(NamedTuple):
     error: str
 
 
-class _Stream:
-    """Scores the tuples of a file in batches; lines without a valid tuple keep their place."""
+def _rows(file: str, relations: Collection[str], strict: bool, faults: Faults) -> Iterator[_Row]:
+    """Yield the lines of a file; those without a valid tuple are faults, and keep their place."""
+    from ...loaders.records import json_rows
 
-    def __init__(self, file: str, relations: frozenset[str], strict: bool) -> None:
-        self.faults = Faults()
-        self._file = file
-        self._relations = relations
-        self._strict = strict
-
-    def scores(self, scorer: TupleScorer, batch_size: int) -> Iterator[tuple[_Row, TupleScore | None]]:
-        """Yield each line with its score, None if it cannot be scored."""
-        rows = self._rows()
-        while batch := list(islice(rows, batch_size)):
-            good = [row for row in batch if not row.error]
-            scores = iter(scorer.score([(row.data["head"], row.data["relation"], row.data["tail"]) for row in good]))
-            for row in batch:
-                yield row, None if row.error else next(scores)
-
-    def _rows(self) -> Iterator[_Row]:
-        from ...loaders.records import json_rows
-
-        for number, data, fault in json_rows(self._file):
-            error = fault or _fault(data, self._relations)
-            if error:
-                if self._strict:
-                    raise InputError(f"{self._file}:{number}: {error}")
-                self.faults.add(f"line {number}: {error}")
-            yield _Row(number, data, error)
+    for number, data, fault in json_rows(file):
+        error = fault or _fault(data, relations)
+        if error:
+            if strict:
+                raise InputError(f"{file}:{number}: {error}")
+            faults.add(f"line {number}: {error}")
+        yield _Row(number, data, error)
 
 
-def _fault(data: dict[str, Any], relations: frozenset[str]) -> str:
+def _scores(rows: Iterator[_Row], scorer: TupleScorer, batch_size: int) -> Iterator[tuple[_Row, TupleScore | None]]:
+    """Yield each line with its score, None if it cannot be scored; lines are scored in batches."""
+    while batch := list(islice(rows, batch_size)):
+        good = [row for row in batch if not row.error]
+        scores = iter(scorer.score([(row.data["head"], row.data["relation"], row.data["tail"]) for row in good]))
+        for row in batch:
+            yield row, None if row.error else next(scores)
+
+
+def _fault(data: dict[str, Any], relations: Collection[str]) -> str:
     """Return why a line is not a valid tuple; empty if it is."""
     for name in ("head", "relation", "tail"):
         if not isinstance(data.get(name), str):
@@ -208,14 +200,14 @@ def _line(row: _Row, score: TupleScore | None) -> str:
     return json_text({**row.data, **added}) + "\n"
 
 
-def _report(stream: _Stream, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
+def _report(faults: Faults, scored: int, total: float, meter: Meter, signature: str, output: Path | None, quiet: bool) -> None:
     """Print the summary to stderr."""
-    stream.faults.note("not scored")
+    faults.note("not scored")
     if quiet:
         return
     sys.stdout.flush()
-    speed = rate((scored + stream.faults.number) / max(meter.seconds, 1e-9))
-    row = (scored, total / scored if scored else None, stream.faults.number, duration(meter.seconds), speed)
+    speed = rate((scored + faults.number) / max(meter.seconds, 1e-9))
+    row = (scored, total / scored if scored else None, faults.number, duration(meter.seconds), speed)
     show(table((">tuples", ">mean", ">errors", ">time", ">tuples/s"), [row]), sys.stderr)
     note(f"signature {signature}")
     if output is not None:

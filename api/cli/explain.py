@@ -16,8 +16,7 @@ from ...graph.errors import DamagedInput, InputError
 from ...graph.item import Item, ItemError
 from ..opening import readable
 from ..terminal.output import check_output, lines_to, write_file
-from ..terminal.screen import json_text
-from ..terminal.text import visible
+from ..terminal.screen import json_text, visible
 from . import options as opts
 from .options import argument, option
 from .settings import from_config

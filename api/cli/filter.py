@@ -23,8 +23,7 @@ from ..opening import check_files, open_engine
 from ..terminal.faults import Faults, Records
 from ..terminal.output import lines_to
 from ..terminal.progress import Meter
-from ..terminal.screen import json_text, note, print_json, show, table
-from ..terminal.text import duration
+from ..terminal.screen import duration, json_text, note, print_json, show, table
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings

@@ -16,8 +16,7 @@ from ...graph.schema import dump
 from ..opening import Address, Engine, open_engine, open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
-from ..terminal.screen import facts, note, print_json, show, table
-from ..terminal.text import count, duration, plural, size
+from ..terminal.screen import count, duration, facts, note, plural, print_json, show, size, table
 from . import options as opts
 from .options import argument, option
 

@@ -23,8 +23,7 @@ from ...graph.model import Assertion, LoadCounts
 from ...graph.relations import check_known
 from ..opening import Address, open_indexed, open_store, readable
 from ..terminal.progress import Meter, Watch, waiting
-from ..terminal.screen import facts, note, print_json, show, table
-from ..terminal.text import count, duration, size
+from ..terminal.screen import count, duration, facts, note, print_json, show, size, table
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings

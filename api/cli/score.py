@@ -22,8 +22,7 @@ from ..scoring import LINES
 from ..terminal.faults import note_faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
-from ..terminal.screen import console, note, show, table
-from ..terminal.text import count, duration, plural, visible
+from ..terminal.screen import console, count, duration, note, plural, show, table, visible
 from . import options as opts
 from .options import argument, option
 

@@ -16,8 +16,7 @@ import typer
 from ... import reasoning
 from ...graph.errors import InputError, MissingExtra
 from ..opening import Options, open_engine
-from ..terminal.screen import note, print_json, show, table
-from ..terminal.text import plural
+from ..terminal.screen import note, plural, print_json, show, table
 from . import options as opts
 from .options import argument, option
 from .settings import tell_settings

@@ -11,7 +11,7 @@ from importlib.resources import files
 from math import isnan
 from typing import TYPE_CHECKING
 
-from ..terminal.text import plural
+from ..terminal.screen import plural
 from .score_report import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column, histogram
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ...graph.errors import DamagedInput, InputError, TacitError
 from ..opening import Address, Engine, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
-from ..terminal.text import count
+from ..terminal.screen import count
 from . import LINES
 from .plan import Observe, Part, Plan, Shard, digest, read_shards, score_shard
 from .rows import Form, has_evidence, heading, read_delimited, read_lines, read_parquet, write_parquet

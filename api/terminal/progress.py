@@ -15,7 +15,7 @@ from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from .text import count, duration, rate, size, visible
+from .screen import count, duration, rate, size, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -44,35 +44,33 @@ Licence = Annotated[str | None, option("TEXT", "Licence of the data, for the car
 Model = Annotated[str, option("ID|FOLDER", "The initial model.", "--model")]
 Seed = Annotated[int, option("N", "Random seed; one seed, one model.", min=0, max=2**32 - 1)]
 
-_SHARED: dict[str, tuple[Any, Any]] = {
-    "output": (
-        Annotated[Path, option("FOLDER", "Folder for the model and its card.", "--output", "-o")],
-        inspect.Parameter.empty,
-    ),
-    "recipe": (
-        Annotated[
-            str | None,
-            option(
-                "FILE.toml|NAME",
-                "Settings of the training; tacit train recipe prints them. Other options replace theirs.",
-                "--recipe",
-            ),
-        ],
-        None,
-    ),
-    "epochs": (Annotated[int | None, option("N", "Passes over the training data.", "--epochs", default="the recipe's")], None),
-    "passes": (Annotated[float | None, option("X", "Passes over the triples.", "--epochs", default="the recipe's")], None),
-    "steps": (Annotated[int | None, option("N", "Number of batches.", "--steps", default="the recipe's")], None),
-    "precision": (
-        Annotated[opts.Dtype | None, typer.Option("--dtype", show_default="the recipe's", help="Precision of the computation.")],
-        None,
-    ),
-    "seed": (Annotated[int | None, option("N", "Random seed; one seed, one model.", "--seed", default="the recipe's")], None),
-    "device": (Device, None),
-    "strict": (opts.Strict, False),
-    "json": (opts.Json, False),
-    "quiet": (opts.Quiet, False),
-}
+
+def _shared(
+    output: Annotated[Path, option("FOLDER", "Folder for the model and its card.", "--output", "-o")],
+    recipe: Annotated[
+        str | None,
+        option(
+            "FILE.toml|NAME",
+            "Settings of the training; tacit train recipe prints them. Other options replace theirs.",
+            "--recipe",
+        ),
+    ] = None,
+    epochs: Annotated[int | None, option("N", "Passes over the training data.", "--epochs", default="the recipe's")] = None,
+    passes: Annotated[float | None, option("X", "Passes over the triples.", "--epochs", default="the recipe's")] = None,
+    steps: Annotated[int | None, option("N", "Number of batches.", "--steps", default="the recipe's")] = None,
+    precision: Annotated[
+        opts.Dtype | None, typer.Option("--dtype", show_default="the recipe's", help="Precision of the computation.")
+    ] = None,
+    seed: Annotated[int | None, option("N", "Random seed; one seed, one model.", "--seed", default="the recipe's")] = None,
+    device: Device = None,
+    strict: opts.Strict = False,
+    json: opts.Json = False,
+    quiet: opts.Quiet = False,
+) -> None:
+    """Declare the options that trainings share; :func:`training` gives a command those that it names."""
+
+
+_SHARED = inspect.signature(_shared, eval_str=True).parameters
 _REPLACING = {"seed": "seed", "epochs": "epochs", "passes": "epochs", "steps": "steps", "precision": "dtype"}
 """Shared options that replace keys of the recipe, and these keys."""
 _DISPLAY = ("--json", "--quiet", "-q")
@@ -176,10 +174,7 @@ def training(
             one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
             for one in list(inspect.signature(function).parameters.values())[1:]
         ]
-        shared = [
-            inspect.Parameter(one, inspect.Parameter.KEYWORD_ONLY, annotation=_SHARED[one][0], default=_SHARED[one][1])
-            for one in [*options.split(), "json", "quiet"]
-        ]
+        shared = [_SHARED[one].replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in [*options.split(), "json", "quiet"]]
         noun = nouns if callable(nouns) else lambda stage: (nouns or {}).get(stage, "steps")
 
         def command(**given: Any) -> None:

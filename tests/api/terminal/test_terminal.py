@@ -18,8 +18,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api.terminal.output import check_output, lines_to
 from tacit.api.terminal.progress import Meter
-from tacit.api.terminal.screen import cell, facts, json_text, print_csv, print_json, show, table
-from tacit.api.terminal.text import duration, number, plural, size, visible
+from tacit.api.terminal.screen import (
+    cell,
+    duration,
+    facts,
+    json_text,
+    number,
+    plural,
+    print_csv,
+    print_json,
+    show,
+    size,
+    table,
+    visible,
+)
 from tacit.graph.errors import InputError
 
 
