@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.api.report import collecting
+from tacit.api.report import score_report
 from tacit.api.report.score_report import EXTREMES, Collected, counted
 from tacit.api.scoring.plan import Part, Plan
 from tacit.api.scoring.running import WorkFolder, read_scores
@@ -48,7 +48,7 @@ def test_numbers_are_those_of_numpy(numbers: list[float]) -> None:
     assert column.number == len(known)
     if len(known):
         assert column.mean == pytest.approx(known.mean(), abs=1e-6)
-        assert column.quantiles() == pytest.approx(np.quantile(known, collecting.QUANTILES).tolist(), abs=1e-6)
+        assert column.quantiles() == pytest.approx(np.quantile(known, score_report.QUANTILES).tolist(), abs=1e-6)
         counts, least, most = counted(known.tolist())
         assert (sum(counts), least, most) == (len(known), known.min(), known.max())
         assert counts == np.histogram(known, len(counts))[0].tolist() or least == most or sum(counts) == len(known)
@@ -69,8 +69,8 @@ def test_extremes_are_the_first_of_the_lowest_and_of_the_highest(numbers: list[f
 
 
 def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "MOST_VALUES", 200)
-    monkeypatch.setattr(collecting, "MOST_LISTED", 50)
+    monkeypatch.setattr(score_report, "MOST_VALUES", 200)
+    monkeypatch.setattr(score_report, "MOST_LISTED", 50)
     numbers = [float(number) for number in range(5_000)]
     kept = fed(numbers)
     column = kept.columns["m"]
