@@ -32,21 +32,13 @@ _RELATIVE = ("./", "../")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The settings in a file.
-
-    Attributes:
-        path: the file.
-        graph: path or URL of the default graph; a path is absolute. None if the file names none.
-        metrics: names of the default metrics; empty if the file names none.
-        options: of metrics, by metric and by name. Texts that begin with ``./`` or ``../`` are made absolute paths.
-        prefix: of the keys in the file: empty, or ``tool.tacit.``.
-    """
+    """The settings in a file."""
 
     path: Path
-    graph: str | None = None
-    metrics: tuple[str, ...] = ()
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    prefix: str = ""
+    graph: str | None = None  # path (absolute) or URL of the default graph
+    metrics: tuple[str, ...] = ()  # names of the default metrics
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by metric and name; ./ and ../ made absolute
+    prefix: str = ""  # of the keys in the file: empty, or tool.tacit.
 
     def error(self, key: str, sentence: str) -> InputError:
         """Return the error that ``sentence`` is wrong with the value of ``key``."""

@@ -41,22 +41,14 @@ _SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """One thing that was looked at."""
 
-    Attributes:
-        name: what; group: the heading under which it is shown.
-        state: ``ok``; ``missing``: not there, and not needed for the default scoring; ``wrong``: the default scoring cannot run.
-        detail: what was found, as one line.
-        command: what adds it or mends it; empty if nothing has to be done, or no command can.
-        facts: the same for programs.
-    """
-
-    group: str
+    group: str  # heading under which it is shown
     name: str
-    state: State
-    detail: str
-    command: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
+    state: State  # missing: not needed for the default scoring; wrong: the default scoring cannot run
+    detail: str  # what was found, as one line
+    command: str = ""  # that adds or mends it; empty if nothing has to be done, or no command can
+    facts: dict[str, Any] = field(default_factory=dict)  # the same for programs
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON values."""

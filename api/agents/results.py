@@ -24,18 +24,12 @@ _LINE = 400
 
 
 class Page(NamedTuple):
-    """A part of a result.
+    """A part of a result, whose places are counted in characters of the whole result."""
 
-    Attributes:
-        text: at most :data:`PAGE` characters.
-        offset: where it begins in the whole result, in characters. total: characters of the whole result.
-        next_offset: where the next page begins, None after the last page.
-    """
-
-    text: str
-    offset: int
-    total: int
-    next_offset: int | None
+    text: str  # at most PAGE characters
+    offset: int  # where it begins
+    total: int  # length of the whole result
+    next_offset: int | None  # where the next page begins, None after the last page
 
 
 def page(text: str, offset: int) -> Page:

@@ -180,24 +180,16 @@ def _post(path: str, **fixed: Any) -> Callable[[Arguments], Request]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One tool.
-
-    Attributes:
-        title: a name for people. description: for the model: what it is for, what a row holds, units and ranges.
-        arguments: the model of its arguments. request: makes the request of the service from them.
-        answers: the types of the service's answers.
-        left_out: members of the answer that only ``detail`` returns.
-        shape: changes the answer further.
-    """
+    """One tool."""
 
     name: str
-    title: str
-    description: str
+    title: str  # for people
+    description: str  # for the model: what it is for, what a row holds, units and ranges
     arguments: type[Arguments]
-    answers: tuple[Any, ...]
-    request: Callable[[Any], Request]
-    left_out: Collection[str] = ()
-    shape: Callable[[Any, Any], Any] = field(default=lambda _, answer: answer)
+    answers: tuple[Any, ...]  # types of the service's answers
+    request: Callable[[Any], Request]  # makes the request of the service
+    left_out: Collection[str] = ()  # members of the answer that only detail returns
+    shape: Callable[[Any, Any], Any] = field(default=lambda _, answer: answer)  # changes the answer further
 
     def check(self, given: Mapping[str, Any]) -> Arguments:
         """Return the arguments that a client gave; null for one that may be left out means its default."""

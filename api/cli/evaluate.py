@@ -90,16 +90,12 @@ def evaluate(
 
 @dataclass
 class _Collected:
-    """The judgements of all files, and the rows that were left out.
-
-    Attributes:
-        datasets: the files of each data set, in order of its first row, including data sets without a judgement.
-        errors: by data set, the number of rows without a judgement and of judgements that cannot be scored.
-    """
+    """The judgements of all files, and the rows that were left out."""
 
     judgements: list[loaders.Judgement] = field(default_factory=list)
+    # their files, in order of the first row; also without a judgement
     datasets: dict[str, list[str]] = field(default_factory=dict)
-    errors: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)  # rows left out, by data set
     faults: Faults = field(default_factory=Faults)
 
     def fault(self, dataset: str, sentence: str) -> None:

@@ -70,16 +70,11 @@ class BatchSizer:
 
 @dataclass(slots=True)
 class Batch:
-    """The items of one request, and the rows of items that are not sent.
+    """The items of one request, and the rows of items that are not sent."""
 
-    Attributes:
-        rows: in order; None for an item that is sent.
-        scored: the items that are sent, in order; items: their request bodies.
-    """
-
-    rows: list[ItemScores | None] = field(default_factory=list)
-    scored: list[Item] = field(default_factory=list)
-    items: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[ItemScores | None] = field(default_factory=list)  # in order; None for an item that is sent
+    scored: list[Item] = field(default_factory=list)  # the items that are sent, in order
+    items: list[dict[str, Any]] = field(default_factory=list)  # their request bodies
 
     def filled(self, answers: Sequence[ItemScores]) -> Iterator[ItemScores]:
         """Yield all rows in order, with those of the service (one per item) in their places and with the items' own IDs."""

@@ -48,19 +48,14 @@ def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """One call of the API.
-
-    Attributes:
-        read: converts the JSON response. body: sent as JSON by POST; None: the call is a GET with ``parameters``.
-        sizer: gives the timeout of a request of ``size`` items, and is called with its duration.
-    """
+    """One call of the API."""
 
     path: str
-    read: Callable[[Any], T]
-    body: Mapping[str, Any] | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    sizer: BatchSizer | None = None
-    size: int = 0
+    read: Callable[[Any], T]  # converts the JSON response
+    body: Mapping[str, Any] | None = None  # sent as JSON by POST; None: a GET
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of a GET
+    sizer: BatchSizer | None = None  # gives the timeout, and gets the duration
+    size: int = 0  # items of the request
 
 
 class Exchange(Generic[T]):

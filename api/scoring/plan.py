@@ -29,13 +29,10 @@ class Shard:
     """Consecutive records of a dialogue file: the unit in which files are scored, stored and resumed.
 
     The boundaries depend only on the file and the number of records, so every run of a file has the same shards.
-
-    Attributes:
-        number: from 0; lines: the records, one JSON object each.
     """
 
-    number: int
-    lines: tuple[Line, ...]
+    number: int  # from 0
+    lines: tuple[Line, ...]  # the records, one JSON object each
 
     @property
     def digest(self) -> str:
@@ -96,30 +93,20 @@ Observe = Callable[["ItemScores"], object]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The configuration of a scoring run: everything that determines its output.
+    """The configuration of a scoring run: everything that determines its output."""
 
-    Attributes:
-        file: path of the dialogue file.
-        names: the metrics; options: by metric; address: the graph, if any; engine: for concept queries.
-        explain: compute evidence; shown: write it too.
-        strict: a line without an item ends the run with an error.
-        batch_size: items scored together, None: the metrics' defaults; lines: records of a shard.
-        form: output format.
-        columns: for fields of a record the names under which the file has them; None: their own names.
-    """
-
-    file: str
-    names: tuple[str, ...]
-    options: Options
-    address: Address | None = None
-    engine: Engine = Engine.AUTO
-    explain: bool = False
-    shown: bool = False
-    strict: bool = False
-    batch_size: int | None = None
-    lines: int = LINES
-    form: Form = Form.JSONL
-    columns: Mapping[str, str] | None = None
+    file: str  # path of the dialogue file
+    names: tuple[str, ...]  # of the metrics
+    options: Options  # by metric
+    address: Address | None = None  # of the graph, if any
+    engine: Engine = Engine.AUTO  # for concept queries
+    explain: bool = False  # compute evidence
+    shown: bool = False  # write the evidence too
+    strict: bool = False  # a line without an item ends the run with an error
+    batch_size: int | None = None  # items scored together, None: as the metrics prefer
+    lines: int = LINES  # records of a shard
+    form: Form = Form.JSONL  # of the output
+    columns: Mapping[str, str] | None = None  # for fields of a record the names under which the file has them
 
     def open(self, *, quiet: bool) -> AbstractContextManager[Reasoner]:
         """Open the metrics and the graph; see :func:`tacit.api.opening.open_reasoner`."""

@@ -17,21 +17,15 @@ MOST_NOTES = 20
 
 @dataclass
 class Tally(Json):
-    """Mergeable counts of a run.
+    """Mergeable counts of a run."""
 
-    Attributes:
-        scored, errors: items with and without scores; faults: the first error messages.
-        judged: by metric, items with a score; sums: the sum of the scores; percentiles: the sum of the percentiles, if any.
-        unjudged: by metric and note, items that the metric could not judge; at most 20 different notes.
-    """
-
-    scored: int = 0
-    errors: int = 0
-    faults: list[str] = field(default_factory=list)
-    judged: dict[str, int] = field(default_factory=dict)
-    sums: dict[str, float] = field(default_factory=dict)
-    percentiles: dict[str, float] = field(default_factory=dict)
-    unjudged: dict[str, dict[str, int]] = field(default_factory=dict)
+    scored: int = 0  # items with scores
+    errors: int = 0  # items without scores
+    faults: list[str] = field(default_factory=list)  # the first error messages
+    judged: dict[str, int] = field(default_factory=dict)  # by metric, items with a score
+    sums: dict[str, float] = field(default_factory=dict)  # of the scores
+    percentiles: dict[str, float] = field(default_factory=dict)  # sum of the percentiles, if any
+    unjudged: dict[str, dict[str, int]] = field(default_factory=dict)  # items without a score by note, at most 20 notes
 
     @property
     def rows(self) -> int:

@@ -78,22 +78,16 @@ _DISPLAY = ("--json", "--quiet", "-q")
 
 @dataclass
 class Run:
-    """A run of a training command: its common options, and the progress display.
-
-    Attributes:
-        recipe: the settings, or None for a training without recipes.
-        command: the command line for the card, without local folders.
-        stages: progress of work in several stages.
-    """
+    """A run of a training command: its common options, and the progress display."""
 
     output: Path
-    recipe: Any
+    recipe: Any  # the settings, None for a training without recipes
     device: str | None
     strict: bool
     json: bool
     quiet: bool
-    command: str
-    stages: Stages
+    command: str  # for the card, without local folders
+    stages: Stages  # progress of work in several stages
 
     @contextmanager
     def steps(self, total: int | None = None) -> Iterator[Callable[..., None]]:
@@ -123,16 +117,11 @@ class Run:
 
 @dataclass
 class Made:
-    """What a training made.
+    """What a training made."""
 
-    Attributes:
-        facts: for JSON. shown: for a terminal, by default the same facts.
-        before: what a terminal shows first: tables, or text.
-    """
-
-    facts: Mapping[str, Any]
-    shown: Sequence[tuple[str, Any]] | None = None
-    before: Sequence[Any] = ()
+    facts: Mapping[str, Any]  # for JSON
+    shown: Sequence[tuple[str, Any]] | None = None  # on a terminal; by default the facts
+    before: Sequence[Any] = ()  # what a terminal shows first: tables, or text
 
     def show(self, run: Run) -> None:
         """Print it."""
