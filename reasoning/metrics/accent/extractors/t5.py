@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from .....graph.errors import InputError, ModelError
 from .....graph.item import Item
@@ -26,51 +26,37 @@ VERSION = 1
 _CACHE = 50_000
 
 
+class Search(NamedTuple):
+    """How answers are found, with the defaults of the released code; the names are those in signatures."""
+
+    beams: int = 10
+    new: int = 64  # most tokens of an answer
+    norepeat: int = 2  # length of the n-grams that may not repeat within an answer; 0: no limit
+    length: int = 512  # tokens of the prompt
+    dtype: str = "float32"
+
+
 class T5Extractor:
     """The extractor over one model; see :func:`make`."""
 
     def __init__(
-        self,
-        files: ModelFiles,
-        model: Any,
-        tokenizer: Any,
-        *,
-        beams: int,
-        max_new_tokens: int,
-        no_repeat: int,
-        max_length: int,
-        batch_tokens: int | None,
-        dtype: str,
-        cache_size: int,
+        self, files: ModelFiles, model: Any, tokenizer: Any, search: Search, *, batch_tokens: int | None, cache_size: int
     ) -> None:
-        for name, value, least in (
-            ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
-            ("max_length", max_length, LEAST_LENGTH),
-        ):  # fmt: skip
-            if not isinstance(value, int) or value < least:
-                raise InputError(f"{name} is {value!r}; it must be >= {least}")
         if tokenizer.pad_token_id is None:
             raise ModelError(f"the tokenizer of {files.given!r} has no padding token; give a model that has one")
         self.files = files
         self.model = model
         self.tokenizer = tokenizer
-        self.max_length = max_length
+        self.search = search
         self._batch_tokens = tokens_a_batch(batch_tokens, model)
-        self._search = {
-            "num_beams": beams, "max_new_tokens": max_new_tokens, "no_repeat_ngram_size": no_repeat, "do_sample": False,
-            "early_stopping": beams > 1, "num_return_sequences": 1,
-        }  # fmt: skip
-        self._changed = {
-            "beams": (beams, 10), "new": (max_new_tokens, 64), "norepeat": (no_repeat, 2), "length": (max_length, 512),
-            "dtype": (dtype, "float32"),
-        }  # fmt: skip
         self._answers: LruCache[str, str] = LruCache(cache_size)
         self._torch = need("torch", "neural")
 
     @cached_property
     def signature(self) -> str:
         """Name and digest of the model, and options that differ from the defaults; computed on first use, from the files."""
-        changed = [f"{name}={value}" for name, (value, usual) in self._changed.items() if value != usual]
+        usual = Search()._asdict()
+        changed = [f"{name}={value}" for name, value in self.search._asdict().items() if value != usual[name]]
         return ";".join([f"t5-{VERSION}", f"model={self.files.signature}", *changed])
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
@@ -80,7 +66,7 @@ class T5Extractor:
         return [in_order(self._tuples(item, of_item, answers)) for item, of_item in zip(items, prompts, strict=True)]
 
     def _prompts(self, item: Item) -> dict[str, str]:
-        fitting = within(item, self._size, self.max_length)
+        fitting = within(item, self._size, self.search.length)
         return {relation: prompt(relation, fitting) for relation in RELATIONS}
 
     def _tuples(self, item: Item, prompts: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
@@ -110,13 +96,18 @@ class T5Extractor:
 
     def _answer(self, texts: list[str]) -> list[str]:
         encoded = self.tokenizer(
-            texts, return_tensors="pt", padding=True, truncation=True, max_length=self.max_length, verbose=False
+            texts, return_tensors="pt", padding=True, truncation=True, max_length=self.search.length, verbose=False
         )
         with self._torch.inference_mode():
             written = self.model.generate(
                 input_ids=encoded["input_ids"].to(self.model.device),
                 attention_mask=encoded["attention_mask"].to(self.model.device),
-                **self._search,
+                num_beams=self.search.beams,
+                max_new_tokens=self.search.new,
+                no_repeat_ngram_size=self.search.norepeat,
+                do_sample=False,
+                early_stopping=self.search.beams > 1,
+                num_return_sequences=1,
             )
         found: list[str] = self.tokenizer.batch_decode(written, skip_special_tokens=True)
         return found
@@ -146,13 +137,17 @@ def make(
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
         cache_size: answers kept in memory, twelve per response.
     """
+    for name, value, least in (
+        ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
+        ("max_length", max_length, LEAST_LENGTH),
+    ):  # fmt: skip
+        if not isinstance(value, int) or value < least:
+            raise InputError(f"{name} is {value!r}; it must be >= {least}")
     need("torch", "neural")
     files = find_model(model)
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype=dtype)
-    return T5Extractor(
-        files, opened, tokenizer, beams=beams, max_new_tokens=max_new_tokens, no_repeat=no_repeat, max_length=max_length,
-         batch_tokens=batch_tokens, dtype=dtype, cache_size=cache_size,
-    )  # fmt: skip
+    search = Search(beams, max_new_tokens, no_repeat, max_length, dtype)
+    return T5Extractor(files, opened, tokenizer, search, batch_tokens=batch_tokens, cache_size=cache_size)
 
 
 # Prompts and answers, for training and extraction.
@@ -238,7 +233,6 @@ def read_answer(text: str) -> tuple[str, str] | None:
 def as_tuple(relation: str, head: str, tail: str, item: Item) -> EventTuple:
     """Return an answer as a tuple in the graph's wording: *Pair* when more of the head's words occur in the turn before than
     in the response."""
-
     words = set(_WORD.findall(head.lower())) - {"person", "personx", "persony", "personz"}
     before = set(_WORD.findall(item.history[-1].lower())) if item.history else set()
     after = set(_WORD.findall(item.response.lower()))
