@@ -164,11 +164,11 @@ def kind_of(files: ModelFiles) -> str:
     return "causal" if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names) else "encoder"
 
 
-def open_for(files: ModelFiles, record: Record, *, device: str | None = None, fresh: bool = False) -> Opened:
-    """Open a model for a task; ``fresh`` gives an encoder a new output, with weights of torch's random generator."""
+def open_for(files: ModelFiles, record: Record, *, device: str | None = None, seed: int | None = None) -> Opened:
+    """Open a model for a task; a ``seed`` gives an encoder a new output, with random weights."""
     if record.kind == "encoder":
-        if fresh:
-            return ScoringEncoder(*with_new_head(files, 1, device))
+        if seed is not None:
+            return ScoringEncoder(*with_new_head(files, 1, device, seed))
         return ScoringEncoder(*open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
     if record.task == "generate":
         return open_writer(files, device=device, limits=Limits(record.source + 8, SHORTEST, LONGEST))

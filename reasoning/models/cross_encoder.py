@@ -67,13 +67,14 @@ def tokens_of(tokenizer: Any, model: Any, pairs: Sequence[tuple[str, str]]) -> d
     return {name: value.to(model.device) for name, value in given.items()}
 
 
-def with_new_head(files: ModelFiles, outputs: int, device: str | None) -> tuple[Any, Any]:
-    """Return an encoder with a classification head of so many outputs by torch's random generator, on its device, and its
-    tokenizer."""
-    transformers = need("transformers", "neural")
-    body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
-    config = open_config(files, num_labels=outputs)
-    model = transformers.AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
+def with_new_head(files: ModelFiles, outputs: int, device: str | None, seed: int) -> tuple[Any, Any]:
+    """Return an encoder with a new classification head of so many outputs, with weights by ``seed``, and its tokenizer."""
+    torch, transformers = need("torch", "neural"), need("transformers", "neural")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        body, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
+        config = open_config(files, num_labels=outputs)
+        model = transformers.AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
     getattr(model, model.base_model_prefix).load_state_dict(body.state_dict(), strict=False)
     return model.to(body.device), tokenizer
 

@@ -60,14 +60,12 @@ def train_cicero(
     known = [one for one in instances if one.correct and (task == "generate" or len(one.correct) < len(one.choices))]
     if not known:
         raise InputError("no instance has right answers to train on; give CICERO's records with Correct Answers")
-    torch = need("torch", "neural")
+    need("torch", "neural")
     files = find_model(model, gguf=True)
     record = Record(task, kind_of(files), recipe.answers, recipe.source)
     if record.kind == "encoder" and task == "generate":
         raise ModelError(f"the model {files.given!r} is an encoder, which writes nothing; give another kind, or --task choose")
-    with torch.random.fork_rng():
-        torch.manual_seed(recipe.seed)  # for the random weights of an encoder's new output
-        opened = open_for(files, record, device=device, fresh=True)
+    opened = open_for(files, record, device=device, seed=recipe.seed)
     fits = fits_in(opened.tokenizer, recipe.source)
     if task == "generate":
         rows: Rows = [(one.source, text) for one in generation_examples(known, subtasks, fits=fits) for text in one.answers]

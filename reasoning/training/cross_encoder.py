@@ -58,11 +58,9 @@ def train_cross_encoder(
     ratings, scale = _standardised(examples)
     held = _held_out([one.group for one in examples], recipe.held_out, recipe.seed)
     train = np.flatnonzero(~held).tolist()
-    torch = need("torch", "neural")
+    need("torch", "neural")
     files = find_model(model)
-    with torch.random.fork_rng():
-        torch.manual_seed(recipe.seed)  # for the random weights of the new head
-        opened, tokenizer = with_new_head(files, 1, device)
+    opened, tokenizer = with_new_head(files, 1, device, recipe.seed)
     setattr(opened.config, SCALE, list(scale))
     plan = Plan(recipe.steps_for(len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
     digest = digest_of([(one.first, one.second, repr(one.rating), one.dataset, one.group) for one in examples])

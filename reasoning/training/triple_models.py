@@ -119,11 +119,9 @@ def train_kgbert(
     """Train a triple classifier and write it to the folder ``output`` with its card, as :func:`train_comet` does."""
     recipe = recipe or TripleRecipe()
     rows, plan = _prepare(triples, model, output, recipe, least=2)
-    torch = need("torch", "neural")
+    need("torch", "neural")
     files = find_model(model)
-    with torch.random.fork_rng():
-        torch.manual_seed(plan.seed)  # for the random weights of the new head
-        opened, tokenizer = with_new_head(files, 2, device)
+    opened, tokenizer = with_new_head(files, 2, device, plan.seed)
     digest = digest_of(rows)
     data = {"examples": digest, "model": files.digest}
     found = run_training(opened, _kgbert_loss(opened, tokenizer, rows), len(rows), plan, output, data=data, progress=progress)

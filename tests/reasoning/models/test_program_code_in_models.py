@@ -64,7 +64,7 @@ def openers() -> dict[str, Callable[[Path], Any]]:
         "comet": open_comet,
         "kg-bert": open_kgbert,
         "cross-encoder": open_cross_encoder,
-        "new-head": lambda folder: with_new_head(find_model(folder), 2, "cpu"),
+        "new-head": lambda folder: with_new_head(find_model(folder), 2, "cpu", 0),
         "bertscore": lambda folder: load_metric("bertscore", encoder=str(folder)),
         "kind": lambda folder: is_seq2seq(find_model(folder)),
         "tokenizer": lambda folder: open_tokenizer(find_model(folder)),
