@@ -53,21 +53,14 @@ _DIFFERENCES = {
 
 
 class WorkFolder:
-    """The work folder of one run, locked against other processes.
-
-    Attributes:
-        folder: its path.
-        done: the counts of each stored shard, by number.
-        digests: the digest of the records of each stored shard, by number.
-        replaced: the run is resumed with another input, so that the shards have to be compared with it.
-    """
+    """The work folder of one run, locked against other processes."""
 
     def __init__(self, target: Path, identity: dict[str, Any], *, resume: bool) -> None:
         """Open the folder beside ``target`` for the run that ``identity`` describes; see :meth:`Plan.identity`."""
         self.folder = target.with_name(f"{target.name}.partial")
-        self.done: dict[int, Tally] = {}
-        self.digests: dict[int, str | None] = {}
-        self.replaced = False
+        self.done: dict[int, Tally] = {}  # the counts of each stored shard, by number
+        self.digests: dict[int, str | None] = {}  # of the records of each stored shard
+        self.replaced = False  # resumed with another input, with which the shards have to be compared
         self._damaged = False
         self._target = target
         try:

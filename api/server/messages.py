@@ -56,9 +56,8 @@ _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
 class Problem(Exception):
     """An error that becomes a problem document.
 
-    Attributes:
-        status: HTTP status; kind: last part of the problem type; detail: one sentence on what is wrong and what to do.
-        headers: additional headers; extra: additional members of the document.
+    ``kind`` is the last part of the problem type, ``detail`` one sentence on what is wrong and what to do; ``headers`` and
+    ``extra`` are added to the response and to the document.
     """
 
     def __init__(

@@ -114,17 +114,13 @@ def _plain(name: str) -> str:
 
 
 class RequestMiddleware:
-    """The middleware of the service.
-
-    Attributes:
-        held: bytes of all request bodies in memory.
-    """
+    """The middleware of the service."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
         self._service = service
         self._settings = service.settings
-        self.held = 0
+        self.held = 0  # bytes of all request bodies in memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -258,13 +254,7 @@ class RequestMiddleware:
 
 
 class _Cycle:
-    """One request and its response.
-
-    Attributes:
-        unread: whether a part of the body has not been received yet.
-        closing: ends the response, if it was sent before the whole body was read; None otherwise.
-        answered: when the response was sent, by ``time.perf_counter``.
-    """
+    """One request and its response."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
@@ -272,13 +262,14 @@ class _Cycle:
         sent_id = self.headers.get(b"x-request-id", b"")
         self.request_id = sent_id.decode() if _SAFE_ID.fullmatch(sent_id) else f"{_RUN}-{next(_NUMBERS):08x}"
         scope["tacit.request_id"] = self.request_id
+        # whether a part of the body has not been received yet
         self.unread = b"transfer-encoding" in self.headers or self.headers.get(b"content-length", b"0").strip(b"0") != b""
         self.body = bytearray()
         self.key: str | None = None
         self.status = 0
         self.sent = 0
-        self.answered = 0.0
-        self.closing: Send | None = None
+        self.answered = 0.0  # when the response was sent, by time.perf_counter
+        self.closing: Send | None = None  # ends a response that was sent before the whole body was read
         self._receive, self._send = receive, send
         self._delivered = False
 

@@ -51,14 +51,8 @@ class _Job:
 class Batcher:
     """The scoring thread and its queue. The thread starts with the first request.
 
-    Args:
-        metrics: the open metrics, by name.
-        batch_items, batch_characters: limits of one batch, which has at least one item.
-        waiting_items: limit of the queue; an empty queue takes a request of any size.
-        observe: called after each batch with its size and the names of the metrics.
-
-    Attributes:
-        waiting: items in the queue.
+    A batch has at least one item, and an empty queue takes a request of any size. ``observe`` is called after each batch with its
+    size and the names of the metrics.
     """
 
     def __init__(
@@ -77,7 +71,7 @@ class Batcher:
         self._jobs: deque[_Job] = deque()
         self._thread: threading.Thread | None = None
         self._closed = False
-        self.waiting = 0
+        self.waiting = 0  # items in the queue
 
     async def score(
         self,

@@ -227,20 +227,16 @@ Result = TypeVar("Result")
 
 
 class BoundedPool:
-    """Thread pool with a limited queue. Each kind of task has its own, so that slow tasks of one kind do not delay another.
+    """Thread pool with a limited queue: ``waiting`` tasks may wait in addition to those that run.
 
-    Args:
-        name: of the threads; threads: how many; waiting: tasks that may wait, in addition to those that run.
-
-    Attributes:
-        open: tasks that run or wait.
+    Each kind of task has its own, so that slow tasks of one kind do not delay another.
     """
 
     def __init__(self, name: str, *, threads: int, waiting: int) -> None:
         self.name = name
         self._most = threads + waiting
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self.open = 0
+        self.open = 0  # tasks that run or wait
 
     async def run(self, task: Callable[[], Result]) -> Result:
         """Return ``task()``, run in one of the threads; 429 when the queue is full.
