@@ -28,8 +28,11 @@ import sys, time
 sys.path.insert(0, {root!r})
 from tests.graph.example_rows import random_rows
 from tacit.graph import LoadEntry, open_graph
+from tacit.graph.embedded import engine, load as embedded
 from tacit.graph.neo4j import load
 load.BATCH = {batch}
+if {large}:  # several tables for each relation
+    engine.APPENDED, embedded.PART, embedded._BATCH = 0, 500, 500
 
 def rows(stop_at):
     for number, row in enumerate(random_rows({rows}, 6000, 7)):
@@ -46,15 +49,15 @@ with open_graph(sys.argv[1], create=True) as graph:
 """
 
 
-def loader(url: str, stop_at: int, rows: int) -> subprocess.Popen[str]:
-    program = LOADER.format(root=str(ROOT), rows=rows, batch=BATCH)
+def loader(url: str, stop_at: int, rows: int, large: bool) -> subprocess.Popen[str]:
+    program = LOADER.format(root=str(ROOT), rows=rows, batch=BATCH, large=large)
     command = [sys.executable, "-c", program, url, str(stop_at)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONHASHSEED": "random"})
 
 
-def killed(url: str, stop_at: int, delay: float, rows: int = ROWS) -> bool:
+def killed(url: str, stop_at: int, delay: float, rows: int = ROWS, large: bool = False) -> bool:
     """Start a load, kill it ``delay`` seconds after it reached its point, and say whether it died before it was done."""
-    with loader(url, stop_at, rows) as process:
+    with loader(url, stop_at, rows, large) as process:
         assert process.stdout is not None
         while "here" not in (line := process.stdout.readline()):
             assert line
@@ -90,8 +93,9 @@ def consistent(graph: KnowledgeGraph) -> None:
 def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
     folder = tmp_path / "g"
     deaths = 0
-    for stop_at, delay in ((10_000, 0.0), (-1, 0.0), (-1, 0.1), (-1, 0.3), (-1, 0.6)):
-        deaths += killed(str(folder), stop_at, delay)
+    points = ((10_000, 0.0, False), (-1, 0.0, False), (-1, 0.1, True), (-1, 0.3, False), (-1, 0.6, True))
+    for stop_at, delay, large in points:
+        deaths += killed(str(folder), stop_at, delay, large=large)
         with open_graph(folder, create=True) as graph:
             consistent(graph)
             assert graph.manifest().assertions in (0, expected(ROWS).assertions)
