@@ -35,11 +35,7 @@ class DiskFull(InputError):
 
 @contextmanager
 def disk_full_errors(target: object) -> Iterator[None]:
-    """Convert the operating system's error for a full disk to one that names ``target``.
-
-    Raises:
-        DiskFull: the disk is full.
-    """
+    """Convert the operating system's error for a full disk to :class:`DiskFull`, which names ``target``."""
     try:
         yield
     except OSError as error:

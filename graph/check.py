@@ -25,19 +25,12 @@ _BATCH = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a graph after its check.
+    """One part of a graph after its check."""
 
-    Attributes:
-        name: ``file``, ``assertions``, ``links``, ``index`` or ``table of events``.
-        place: its path or URL.
-        problem: what is damaged and what to do; None when it is sound.
-        note: what could not be checked, and why; empty when everything was.
-    """
-
-    name: str
-    place: str
-    problem: str | None = None
-    note: str = ""
+    name: str  # `file`, `assertions`, `links`, `index` or `table of events`
+    place: str  # its path or URL
+    problem: str | None = None  # what is damaged and what to do; None when it is sound
+    note: str = ""  # what could not be checked, and why; empty when everything was
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,18 +37,13 @@ _active: list[tuple[int, int, int]] = []
 
 
 class Numbered(NamedTuple):
-    """A batch of assertions that are distinct from each other and from all before them.
+    """A batch of assertions that are distinct from each other and from all before them."""
 
-    Attributes:
-        rows: the assertions.
-        ids, contents: their fingerprints, in the same order.
-        duplicates: number of rows that were left out since the previous batch.
-    """
-
-    rows: list[Assertion]
+    rows: list[Assertion]  # the assertions
+    # ids, contents: their fingerprints, in the same order
     ids: list[int]
     contents: list[int]
-    duplicates: int
+    duplicates: int  # number of rows that were left out since the previous batch
 
 
 class Known:
@@ -120,12 +115,7 @@ def _plain(row: Assertion, relations: set[str]) -> bool:
 
 
 def checked(row: Assertion) -> Assertion:
-    """Return ``row`` with its numbers as plain ``float`` and ``int``.
-
-    Raises:
-        InputError: the weight is not a finite number >= 0, the rank or score is invalid, head and tail have different labels, a
-            URI is too long, or the relation's name is malformed or that of a link.
-    """
+    """Return ``row`` with its numbers as plain ``float`` and ``int``, or raise :class:`InputError` for an invalid one."""
     if check_relation(row.relation) in LINK_RELATIONS:
         raise InputError(f"the relation {row.relation} is kept for links; load the assertions under another name")
     if label_of(row.head) != label_of(row.tail) or not row.head or not row.tail:

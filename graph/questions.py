@@ -136,22 +136,15 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question about a turn of a dialogue with its right answers, to which wrong ones are to be found.
+    """A question about a turn of a dialogue with its right answers, to which wrong ones are to be found."""
 
-    Attributes:
-        line: number of the record, from 1; id: of the dialogue; several questions may share one.
-        dialogue: the turns, at least one; target: the turn that is asked about, without speaker; question: what is asked.
-        right: right answers, at least one; human: those of them that people wrote, where the record says so.
-        wrong: wrong answers that the record has.
-    """
-
-    line: int
-    id: str
-    dialogue: tuple[str, ...]
-    target: str
+    line: int  # number of the record, from 1
+    id: str  # of the dialogue; several questions may share one
+    dialogue: tuple[str, ...]  # the turns, at least one
+    target: str  # the turn that is asked about, without speaker
     question: Question
-    right: tuple[str, ...]
-    human: tuple[str, ...] = ()
+    right: tuple[str, ...]  # at least one
+    human: tuple[str, ...] = ()  # right answers that people wrote, where the record says so
     wrong: tuple[str, ...] = ()
 
 

@@ -43,19 +43,11 @@ class Engine:
     """An open database file; thread-safe, with one query at a time."""
 
     def __init__(self, file: Path, *, writable: bool = False, memory: int = READ_MEMORY, shown: Path | None = None) -> None:
-        """Open ``file``, and create it when ``writable``.
+        """Open ``file``, and create it when ``writable``, with a buffer pool of ``memory`` bytes.
 
         Changes go into the file at :meth:`checkpoint` and when it is closed, not after each query: a checkpoint after every
-        ``COPY`` takes ten times as long as the ``COPY`` of a few rows itself.
-
-        Args:
-            file: the database.
-            writable: whether it can be written to.
-            memory: bytes of the buffer pool.
-            shown: path for error messages when ``file`` is a temporary or replaced one.
-
-        Raises:
-            GraphError: the engine cannot open it.
+        ``COPY`` takes ten times as long as the ``COPY`` of a few rows itself. Errors name ``shown`` in place of ``file``, where
+        that is a temporary or replaced one.
         """
         self.file = file
         self.shown = shown or file

@@ -79,9 +79,6 @@ def verify(database: Path, *, whole: bool | None = None) -> Record | None:
     Args:
         database: the database file.
         whole: verify all blocks (True) or a sample (False); None verifies all for files up to :data:`~tacit.graph.storage.WHOLE`.
-
-    Raises:
-        GraphError: the file or its checksums are damaged.
     """
     damage = None
     for _ in range(_ATTEMPTS):  # a load may replace both files meanwhile
@@ -106,11 +103,7 @@ def verify(database: Path, *, whole: bool | None = None) -> Record | None:
 
 
 def probe(database: Path) -> None:
-    """Open a database without checksums in a separate process, limited to two gigabytes and a minute.
-
-    Raises:
-        GraphError: it cannot be opened within these limits.
-    """
+    """Open a database without checksums in a separate process, limited to two gigabytes and a minute."""
     command = [sys.executable, "-P", "-c", _PROBE, str(database), str(_PROBE_MEMORY)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS, check=False)

@@ -89,11 +89,7 @@ def replace_links(folder: Path, links: Iterable[Link], entry: Callable[[], LinkE
 
 
 def _link_tables(engine: Engine, folder: Path) -> list[str]:
-    """Return the names of the tables of links that the graph has.
-
-    Raises:
-        GraphError: a table with such a name holds assertions.
-    """
+    """Return the names of the tables of links that the graph has."""
     tables = schema.relation_tables(engine)
     found: list[str] = []
     for relation, (label, _) in _TABLES.items():

@@ -9,20 +9,20 @@ that :func:`killed_load` can detect it, and the next load removes them.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...cypher import Query, query
+from ..atomic import flush, lock
 from ..errors import GraphBusy, GraphError
 from ..loading import Known, Numbered, from_row, new_assertions, properties, rare_cycle_search, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
@@ -74,12 +74,7 @@ _LABELS: tuple[Label, ...] = ("Concept", "Event")
 
 
 def create(folder: Path) -> tuple[Path, ...]:
-    """Create an empty graph in ``folder`` unless there is one, and return the folders that had to be created, innermost first.
-
-    Raises:
-        GraphBusy: another process is writing there.
-        GraphError: the folder cannot be written to.
-    """
+    """Create an empty graph in ``folder`` unless there is one, and return the folders that had to be created, innermost first."""
     made = tuple(place for place in (folder, *folder.parents) if not place.exists())
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -127,12 +122,13 @@ def killed_load(folder: Path) -> str | None:
     if next(folder.glob(f"{DRAFT}*"), None) is None:
         return None
     name = ""
-    with suppress(OSError), (folder / _LOCK).open("rb") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return None
-        name = lock.read().decode(errors="replace")
+    try:
+        with os.fdopen(lock(folder / _LOCK, flags=os.O_RDONLY, shared=True), "rb") as held:
+            name = held.read().decode(errors="replace")
+    except BlockingIOError:
+        return None
+    except OSError:
+        pass
     return name or "a load"
 
 
@@ -283,24 +279,15 @@ class _Draft:
 
 
 def replace_database(folder: Path, manifest: Manifest) -> None:
-    """Replace the database by the draft, which has this manifest.
-
-    Raises:
-        GraphError: the engine has not written all of the draft.
-    """
+    """Replace the database by the draft, which has this manifest."""
     draft = folder / DRAFT
     if Path(f"{draft}.wal").exists():
         raise GraphError(f"the engine did not finish writing {folder}; the graph is unchanged, load again")
-    with draft.open("rb") as file:
-        os.fsync(file.fileno())
+    flush(draft)
     integrity.write_sums(draft, folder / DATABASE, properties(manifest))
     draft.replace(folder / DATABASE)
     integrity.drop_old_sums(folder / DATABASE)
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    flush(folder)
 
 
 def _sweep(folder: Path) -> None:
@@ -313,12 +300,7 @@ def _sweep(folder: Path) -> None:
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the checksums of a database that has none and was verified otherwise.
-
-    Raises:
-        GraphBusy: another process is writing there.
-        GraphError: the folder cannot be written to.
-    """
+    """Write the checksums of a database that has none and was verified otherwise."""
     with exclusive(folder):
         integrity.write_sums(folder / DATABASE, folder / DATABASE)
 
@@ -329,56 +311,31 @@ def exclusive(folder: Path, name: str = "") -> Iterator[None]:
 
     Temporary files are removed at the start, if a load was killed before, and at the end.
     """
-    with _locked(folder) as lock:
-        _sweep(folder)
-        try:
-            _write_name(lock, name)
-            yield
-        finally:
-            _sweep(folder)
-            _write_name(lock, "")
-
-
-def _write_name(lock: IO[str], name: str) -> None:
-    with suppress(OSError):  # the disk may be full
-        lock.truncate(0)
-        lock.write(name)
-        lock.flush()
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[IO[str]]:
-    path = folder / _LOCK
-    while True:
-        try:
-            lock = path.open("a", encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise GraphError(f"{folder} cannot be written to ({error.strerror}); check its permissions") from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise GraphBusy(f"another process is loading into {folder}; try again when it is done") from None
-            if not _same_file(lock, path):  # deleted by discard between opening and locking
-                continue
-            yield lock
-            return
-
-
-def _same_file(file: IO[str], path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+        descriptor = lock(folder / _LOCK, mode=0o666, required=True)
+    except BlockingIOError:
+        raise GraphBusy(f"another process is loading into {folder}; try again when it is done") from None
+    except OSError as error:
+        raise GraphError(f"{folder} cannot be written to ({error.strerror}); check its permissions") from error
+    try:
+        _sweep(folder)
+        _write_name(descriptor, name)
+        yield
+    finally:
+        _sweep(folder)
+        _write_name(descriptor, "")
+        os.close(descriptor)
+
+
+def _write_name(descriptor: int, name: str) -> None:
+    with suppress(OSError):  # the disk may be full
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, name.encode(errors="replace"), 0)
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Report failures to write a graph in ``folder`` as errors that name it, including a full disk met by the engine.
-
-    Raises:
-        GraphError: something could not be written.
-    """
+    """Report failures to write a graph in ``folder`` as errors that name it, including a full disk met by the engine."""
     try:
         yield
     except (OSError, GraphError) as error:
@@ -396,12 +353,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 class Spool:
-    """Temporary Arrow files of new nodes and assertions, one per table; a context manager that closes the files.
-
-    Args:
-        folder: their folder, which is created.
-        graph: the graph's folder, for error messages.
-    """
+    """Temporary Arrow files of new nodes and assertions, one per table; a context manager that closes the files."""
 
     def __init__(self, folder: Path, graph: Path) -> None:
         with writing(graph):

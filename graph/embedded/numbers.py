@@ -24,11 +24,7 @@ _ROWS = 100_000
 
 
 def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
-    """Yield ``(name, pyarrow.Table)`` of nodes, assertions and links; see :meth:`tacit.graph.protocol.StreamsNumbers.numbered`.
-
-    Raises:
-        GraphError: the engine failed, or another process has replaced ``file``.
-    """
+    """Yield names and Arrow tables as :meth:`tacit.graph.protocol.StreamsNumbers.numbered` does."""
     opened = file.stat()
     engine = Engine(file, memory=SCAN_MEMORY, shown=shown)
 

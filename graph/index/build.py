@@ -230,26 +230,22 @@ class Provenance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Assertions as columns of codes, without self-loops; every code is an index into a sorted table.
+    """Assertions as columns of codes, without self-loops; every code is an index into a sorted table."""
 
-    Attributes:
-        uris: every node (a concept, or also an event in a linked index), including those of self-loops, in code point order.
-        relations, weights, provenances: the other tables.
-        head, tail: indices into ``uris``.
-        relation, weight, provenance: indices into the tables of these names.
-        counts: of the whole stream, including events and self-loops.
-    """
-
+    # Every node (a concept, or also an event in a linked index), including those of self-loops, in code point order.
     uris: list[str]
+    # relations, weights, provenances: the other tables
     relations: list[str]
     weights: NDArray[np.float64]
     provenances: list[Provenance]
+    # head, tail: indices into `uris`
     head: Codes
     tail: Codes
+    # relation, weight, provenance: indices into the tables of these names
     relation: Codes
     weight: Codes
     provenance: Codes
-    counts: GraphCounts
+    counts: GraphCounts  # of the whole stream, including events and self-loops
 
 
 class _Table(dict[Key, int]):

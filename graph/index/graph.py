@@ -328,10 +328,6 @@ class Names:
 
     There are three numberings: a *node* is numbered by degree, a *rank* by URI order, a *key* by the trie. Keys come in code
     point order, so completions of a prefix need no sorting.
-
-    Args:
-        path: the trie's file.
-        node_of_key, key_of_rank, rank: permutations, each of shape (nodes,); ``rank`` is the rank of each node.
     """
 
     def __init__(self, path: pathlib.Path, node_of_key: NodeIds, key_of_rank: NodeIds, rank: NodeIds) -> None:

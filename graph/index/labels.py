@@ -25,23 +25,17 @@ Words = NDArray[np.uint64]
 
 
 class Labels(NamedTuple):
-    """Distance labels of every node.
+    """Distance labels of every node."""
 
-    Attributes:
-        root: shape (nodes, groups), uint8, distance to each group's root, ``FAR`` when there is no path.
-        near: shape (nodes, groups, 2), uint64; bit i of the first word: the group's i-th member is one hop nearer than the root;
-            of the second: it is at the same distance.
-        start: shape (nodes + 1, 3), where each node's pruned labels of distance 1, of 2, and of 3 or more begin; they do not
-            include the node itself.
-        pruned: uint32, ``hub << 3 | distance``, ascending within each of these three.
-        covered: paths through nodes below this number are covered by labels.
-    """
-
-    root: NDArray[np.uint8]
+    root: NDArray[np.uint8]  # shape (nodes, groups), uint8, distance to each group's root, `FAR` when there is no path
+    # Shape (nodes, groups, 2), uint64; bit i of the first word: the group's i-th member is one hop nearer than the root; of
+    # the second: it is at the same distance.
     near: Words
+    # Shape (nodes + 1, 3), where each node's pruned labels of distance 1, of 2, and of 3 or more begin; they do not include
+    # the node itself.
     start: Ints
-    pruned: NDArray[np.uint32]
-    covered: int
+    pruned: NDArray[np.uint32]  # uint32, `hub << 3 | distance`, ascending within each of these three
+    covered: int  # paths through nodes below this number are covered by labels
 
 
 def choose_hubs(head: Ints, tail: Ints, degree: NDArray[np.int64], groups: int) -> list[Ints]:

@@ -22,18 +22,13 @@ Positions = NDArray[np.int64]
 
 
 class _Targets(NamedTuple):
-    """Targets of a distance query with their labels.
+    """Targets of a distance query with their labels."""
 
-    Attributes:
-        nodes: the targets.
-        hubs, distances: the pruned labels of all targets in sequence, each target's own (itself, at distance 0) first.
-        starts: where each target's labels begin.
-    """
-
-    nodes: NDArray[np.int64]
+    nodes: NDArray[np.int64]  # the targets
+    # hubs, distances: the pruned labels of all targets in sequence, each target's own (itself, at distance 0) first
     hubs: NDArray[np.int64]
     distances: NDArray[np.uint8]
-    starts: Positions
+    starts: Positions  # where each target's labels begin
 
 
 class NumpySearches(Searches):

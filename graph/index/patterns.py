@@ -34,16 +34,11 @@ Numbers = NDArray[np.int32]
 
 
 class End(NamedTuple):
-    """The concepts that one URI of a pattern stands for.
+    """The concepts that one URI of a pattern stands for."""
 
-    Attributes:
-        node: the concept with this URI, without a sense; -1 when there is none.
-        sense: the sense in which it must occur; empty for any.
-        first, last: ranks of the concepts below the URI, ``first <= rank < last``.
-    """
-
-    node: int
-    sense: str
+    node: int  # the concept with this URI, without a sense; -1 when there is none
+    sense: str  # the sense in which it must occur; empty for any
+    # first, last: ranks of the concepts below the URI, `first <= rank < last`
     first: int
     last: int
 
@@ -61,12 +56,7 @@ class Arcs(NamedTuple):
 
 
 class Selector:
-    """Selects assertions of an index.
-
-    Args:
-        arrays, names, records: of the index.
-        relations: names of its relations, sorted.
-    """
+    """Selects assertions of an index, of which ``relations`` are the names of the relations, sorted."""
 
     def __init__(self, arrays: Arrays, names: Names, records: Records, relations: list[str]) -> None:
         self._arrays = arrays

@@ -27,21 +27,16 @@ _MIN_ROWS_PER_THREAD = 2_000  # with fewer, starting a thread costs more than it
 
 
 class Scratch(NamedTuple):
-    """Memory for one search at a time, each array of shape (nodes,) unless noted.
+    """Memory for one search at a time, each array of shape (nodes,) unless noted."""
 
-    Attributes:
-        mark, other_mark: stamps of visited nodes.
-        stamp: shape (2,), the last stamp used in each of them.
-        here, there: queues of nodes.
-        value: a value per node, valid where the node is marked.
-    """
-
+    # mark, other_mark: stamps of visited nodes
     mark: Ints
     other_mark: Ints
-    stamp: Ints
+    stamp: Ints  # shape (2,), the last stamp used in each of them
+    # here, there: queues of nodes
     here: Ints
     there: Ints
-    value: Ints
+    value: Ints  # a value per node, valid where the node is marked
 
 
 def new_scratch(nodes: int) -> Scratch:
@@ -84,9 +79,6 @@ def run_parallel(rows: int, work: Callable[[slice], None]) -> None:
     """Call ``work`` on slices that together make ``range(rows)``, in parallel on as many cores as are worthwhile.
 
     The rows must be independent of each other.
-
-    Raises:
-        BaseException: the first that ``work`` raised, once all slices are done.
     """
     parts = max(1, min(_cores(), rows // _MIN_ROWS_PER_THREAD))
     slices = [slice(rows * part // parts, rows * (part + 1) // parts) for part in range(parts)]

@@ -39,12 +39,7 @@ _SECONDS_PER_SURROUNDING = 2e-3
 
 
 class Searches(ABC):
-    """The searches over one index's arrays.
-
-    Args:
-        arrays: as written by :mod:`tacit.graph.index.build`.
-        covered: see :class:`tacit.graph.index.labels.Labels`.
-    """
+    """The searches over one index's arrays; ``covered`` is that of :class:`tacit.graph.index.labels.Labels`."""
 
     def __init__(self, arrays: Arrays, covered: int) -> None:
         self._arrays = arrays

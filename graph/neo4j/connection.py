@@ -48,11 +48,6 @@ class Server:
             database: the database's name; None for the user's home database.
             retry_seconds: how long a transaction is retried while the server does not answer, >= 0; None for the environment's
                 TACIT_NEO4J_RETRY_SECONDS, or 15.
-
-        Raises:
-            GraphUnavailable: the server does not answer or refuses the credentials.
-            GraphNotFound: it has no such database.
-            InputError: the address or ``retry_seconds`` is invalid.
         """
         if retry_seconds is None:
             patience = _seconds(_RETRY_VARIABLE, os.environ.get(_RETRY_VARIABLE) or RETRY_SECONDS)

@@ -171,22 +171,15 @@ def _check_reduce(query: str, tokens: Sequence[Token], opening: int, closing: in
 
 @dataclass(frozen=True)
 class _Walk:
-    """An expression that reads a list item by item: a list comprehension, all/any/none/single(…), or reduce(…).
+    """An expression that reads a list item by item: a list comprehension, all/any/none/single(…), or reduce(…)."""
 
-    Attributes:
-        opening, closing: indices of its brackets.
-        names: the names it binds: the item's, and a reduce's accumulator.
-        start: of a reduce, the tokens of the accumulator's first value, as a range of indices; empty otherwise.
-        source: the tokens of the list, as a range of indices.
-        body: the tokens evaluated for each item, as a range of indices.
-    """
-
+    # opening, closing: indices of its brackets
     opening: int
     closing: int
-    names: frozenset[str]
-    start: range
-    source: range
-    body: range
+    names: frozenset[str]  # the names it binds: the item's, and a reduce's accumulator
+    start: range  # of a reduce, the tokens of the accumulator's first value, as a range of indices; empty otherwise
+    source: range  # the tokens of the list, as a range of indices
+    body: range  # the tokens evaluated for each item, as a range of indices
 
     @property
     def reduces(self) -> bool:

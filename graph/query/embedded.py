@@ -62,11 +62,7 @@ class _Pool:
 
     @contextlib.contextmanager
     def lend(self, file: Path, deadline: float, most: int) -> Iterator[Worker]:
-        """Lend a worker that has the current ``file`` open; wait until ``deadline`` at most while ``most`` are busy.
-
-        Raises:
-            GraphBusy: ``most`` queries were still running at the deadline.
-        """
+        """Lend a worker that has the current ``file`` open; wait until ``deadline`` at most while ``most`` are busy."""
         with self.free:
             while self.busy >= most:
                 if not self.free.wait(deadline - time.monotonic()):
@@ -211,11 +207,7 @@ class Worker:
     """The parent's side of one worker process with one database open; not thread-safe."""
 
     def __init__(self, file: Path) -> None:
-        """Start the process and wait until it has opened ``file``.
-
-        Raises:
-            GraphError: the database cannot be opened, or the process cannot start.
-        """
+        """Start the process and wait until it has opened ``file``."""
         self.file = file
         self.version = version(file)
         arguments = [str(file), str(POOL_BYTES), str(HEAP_BYTES), str(IDLE_SECONDS)]
@@ -247,11 +239,7 @@ class Worker:
         return self.process.poll() is None and self.version == version(self.file)
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the answer to ``request``; None when the process died.
-
-        Raises:
-            QueryTimeout: there was no answer ``GRACE`` seconds after the request's ``timeout``; the process was killed.
-        """
+        """Return the answer to ``request``; None when the process died."""
         deadline = time.monotonic() + request["timeout"] + GRACE
         try:
             self._send((json.dumps(request) + "\n").encode(), deadline)

@@ -60,11 +60,7 @@ class _Slots:
         self.late = 0
 
     def take(self, seconds: float, most: int) -> None:
-        """Wait until fewer than ``most`` queries run, at most ``seconds``; do not wait when all of them are late.
-
-        Raises:
-            GraphBusy: ``most`` queries still run.
-        """
+        """Wait until fewer than ``most`` queries run, at most ``seconds``; do not wait when all of them are late."""
         with self.changed:
             self.changed.wait_for(lambda: self.running < most or self.late >= most, seconds)
             if self.running >= most:

@@ -37,16 +37,11 @@ _CLOSING = "\\'\"`*/\n\r"
 
 
 class Token(NamedTuple):
-    """One token of a query.
+    """One token of a query."""
 
-    Attributes:
-        kind: the token's kind; ``end`` occurs once, after the last token.
-        text: its characters, ``query[start:end]``.
-        start, end: its position in the query, in characters from 0.
-    """
-
-    kind: Kind
-    text: str
+    kind: Kind  # the token's kind; `end` occurs once, after the last token
+    text: str  # its characters, `query[start:end]`
+    # start, end: its position in the query, in characters from 0
     start: int
     end: int
 
@@ -100,12 +95,7 @@ def subscripts(tokens: Sequence[Token], index: int) -> bool:
 
 
 def tokenize(query: str) -> list[Token]:
-    """Return the tokens of ``query`` without white space and comments, with an ``end`` token last.
-
-    Raises:
-        QueryRefused: the query is too long, contains characters that engines could read differently, or a string, comment or
-            quoted name is not closed.
-    """
+    """Return the tokens of ``query`` without white space and comments, with an ``end`` token last."""
     if len(query) > MAX_CHARACTERS:
         raise QueryRefused(f"the query has {len(query):,} characters; keep it to {MAX_CHARACTERS:,} and give data as parameters")
     if found := _CONTROL.search(query):

@@ -55,25 +55,15 @@ _ENDERS = {"+", "*", "%", ">"}
 
 @dataclass
 class Frame:
-    """An open bracket, or the whole statement.
+    """An open bracket, or the whole statement."""
 
-    Attributes:
-        opener: the opening bracket; empty for the statement.
-        query: whether clauses are allowed in it.
-        call: whether it holds the arguments of a function.
-        procedure: whether it is the subquery of a ``CALL``.
-        state: what the engine expects next.
-        clause: the current clause.
-        start: index of the bracket's token.
-    """
-
-    opener: str = ""
-    query: bool = False
-    call: bool = False
-    procedure: bool = False
-    state: Literal["clause", "operand", "operator"] = "operand"
-    clause: str = ""
-    start: int = 0
+    opener: str = ""  # the opening bracket; empty for the statement
+    query: bool = False  # whether clauses are allowed in it
+    call: bool = False  # whether it holds the arguments of a function
+    procedure: bool = False  # whether it is the subquery of a `CALL`
+    state: Literal["clause", "operand", "operator"] = "operand"  # what the engine expects next
+    clause: str = ""  # the current clause
+    start: int = 0  # index of the bracket's token
 
 
 def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any] | None = None) -> None:
@@ -162,12 +152,7 @@ class Checker:
         return ".".join(names), count
 
     def run(self) -> None:
-        """Go through all tokens.
-
-        Raises:
-            QueryRefused: a token is not allowed where it occurs.
-            QueryInvalid: a bracket is not closed or not opened.
-        """
+        """Go through all tokens."""
         if self.here.kind == "end":
             raise QueryRefused("the query is empty; write one such as MATCH (c:Concept) RETURN c.text LIMIT 10")
         if len(self.tokens) > MAX_TOKENS:
@@ -456,11 +441,7 @@ def check_limits(limit: int, timeout: float) -> None:
 
 
 def check_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return ``parameters`` as plain values: None, booleans, 64-bit integers, finite floats, text, lists, dictionaries.
-
-    Raises:
-        InputError: a value is of another type or nested too deeply, or all of them together are too large.
-    """
+    """Return ``parameters`` as None, booleans, 64-bit integers, finite floats, text, lists, dictionaries; refuse others."""
     if parameters is None:
         return {}
     if not isinstance(parameters, Mapping):
