@@ -32,6 +32,8 @@ NODE_TABLES = ("Concept", "Event", "Manifest")
 _THREADS = 2
 _LEAST_WINDOW = 256
 """Fewest nodes of a window."""
+_WIDEST = 4
+"""Most nodes of a window for each row that is wanted."""
 _RESERVED = {name.lower() for name in (*NODE_TABLES, *LINK_RELATIONS)}
 
 
@@ -198,7 +200,7 @@ def windows(engine: Engine, scan: Query, label: Label, size: int, full: Callable
         yield table
         first = last
         if table.num_rows < size // 2:
-            window *= 2 if table.num_rows > size // 8 else 4
+            window = min(window * (2 if table.num_rows > size // 8 else 4), _WIDEST * size)  # many rows may follow none
         elif table.num_rows > size:
             window = max(window // 2, _LEAST_WINDOW)
 

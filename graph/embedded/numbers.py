@@ -20,7 +20,9 @@ from .engine import SCAN_MEMORY, Engine, is_large, relation_tables, windows
 
 _LABELS: tuple[Label, ...] = ("Concept", "Event")
 _ROWS = 100_000
-"""Rows of a table that is yielded, about."""
+"""Assertions of a table that is yielded, about."""
+_NODES = 1_000_000
+"""Nodes of a table that is yielded, about; for each window the engine reads all nodes."""
 
 
 def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
@@ -40,9 +42,9 @@ def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _tables(engine: Engine, reopen: Callable[[], None]) -> Iterator[tuple[str, Any]]:
-    for rows in windows(engine, query("number_concepts", "embedded"), "Concept", _ROWS, reopen):
+    for rows in windows(engine, query("number_concepts", "embedded"), "Concept", _NODES, reopen):
         yield "Concept", rows
-    for rows in windows(engine, query("number_events", "embedded"), "Event", _ROWS, reopen):
+    for rows in windows(engine, query("number_events", "embedded"), "Event", _NODES, reopen):
         yield "Event", rows
     for label in _LABELS:
         for scan in _scans(engine, label):
