@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.questions import Instance
-from ..models.causal_lm import CausalModel, read_losses
+from ..models.causal_lm import CausalModel
+from ..models.packed import PackedReader
 
 Matrix = NDArray[np.float64]
 
@@ -22,6 +23,7 @@ class Likelihood:
 
     def __init__(self, causal: CausalModel) -> None:
         self.causal = causal
+        self._reader = PackedReader(causal)
 
     @property
     def signature(self) -> str:
@@ -37,7 +39,7 @@ class Likelihood:
         dialogue = "\n".join(one.dialogue)
         [prompt] = self.causal.tokens([f"{_TASK}\n\n{dialogue}\n\nTarget: {one.target}\nQuestion: {one.question.text}\nAnswer:"])
         before = prompt[:-1][-half:]  # of a prompt that is too long, the end
-        costs = read_losses(self.causal, [[self.causal.begin, *before]], [(0, [prompt[-1], *choice]) for choice in choices])
+        costs = self._reader.losses((), [[self.causal.begin, *before]], [(0, [prompt[-1], *choice]) for choice in choices])
         sizes = np.array([max(1, len(choice)) for choice in choices], dtype=np.float64)
         found: Matrix = (-costs / sizes)[:, None]
         return found

@@ -31,10 +31,9 @@ class ChoicePrompt(YesNoPrompt):
         super().__init__(causal, _QUESTION, _TEXT_TOKENS)
 
     def read(self, instances: Sequence[Instance], layers: Sequence[int], *, margins: bool = False) -> States:
-        """Return the model's states for all choices; in half precision texts are read one by one, so that none moves another's
-        result."""
+        """Return the model's states for all choices, in order, as :meth:`YesNoPrompt.read_replies`."""
         replies = [(proposal(one), f" {choice}") for one in instances for choice in one.choices]
-        return self.read_replies(replies, layers, margins=margins, alone=self.causal.dtype != "float32")
+        return self.read_replies(replies, layers, margins=margins)
 
 
 def proposal(one: Instance) -> str:

@@ -47,16 +47,16 @@ class JudgementPrompt(YesNoPrompt):
         """Make prompts for ``causal``."""
         super().__init__(causal, _QUESTION, _HISTORY_TOKENS)
 
-    def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False, alone: bool = False) -> States:
+    def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False) -> States:
         """Return the model's states for responses; responses after the same turns share the reading of the turns.
 
         Args:
             pairs: turns and response; only the last four turns are read, of these the last 320 tokens, and of the response the
                 first 160.
-            layers, margins, alone: as for :meth:`YesNoPrompt.read_replies`, which raises the errors.
+            layers, margins: as for :meth:`YesNoPrompt.read_replies`, which raises the errors.
         """
         replies = [(transcript(turns[-TURNS:], _REPLY), f" {one_line(response)}") for turns, response in pairs]
-        return self.read_replies(replies, layers, margins=margins, alone=alone)
+        return self.read_replies(replies, layers, margins=margins)
 
 
 PROBE = ProbeKind(
@@ -137,8 +137,7 @@ class Judgement(BatchScoring):
             known = {pair: _known.get((*self._reader, pair)) for pair in pairs}
             fresh = [pair for pair, value in known.items() if value is None]
             if fresh:
-                alone = self.prompt.causal.dtype != "float32"
-                states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes), alone=alone)
+                states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes))
                 for pair, value in zip(fresh, self.probe.log_odds(states.hidden[:, 0], states.margins).tolist(), strict=True):
                     known[pair] = value
                     _known.put((*self._reader, pair), value)
@@ -205,8 +204,7 @@ def make(
         model: the language model that the probe was trained on: a folder that transformers saved, a GGUF file, or an id of the
             hub; by default the one that ``tacit fetch judge`` downloads.
         probe: a folder or file that ``tacit train judgement`` wrote; by default the one that ships, for the default model.
-        dtype: number format of the model: ``float32``, ``bfloat16`` or ``float16``; in the last two, responses are read
-            one by one, so that a score does not depend on its batch.
+        dtype: number format of the model: ``float32``, ``bfloat16`` or ``float16``.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
 
     Raises:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import ModelError, reason_of
-from .causal_lm import CausalModel, read_ends
+from .causal_lm import CausalModel
+from .packed import PackedReader
 
 _YES, _NO = ("yes", "Yes"), ("no", "No")
 PLACEHOLDER = "<the text>"
@@ -72,17 +73,16 @@ class YesNoPrompt:
     def __init__(self, causal: CausalModel, question: str, text_tokens: int) -> None:
         """Ask ``causal``, which reads the last ``text_tokens`` tokens of a text and the first 160 of a reply."""
         self.causal = causal
+        self._reader = PackedReader(causal)
         self._question = question
         self._text_tokens = text_tokens
 
-    def read_replies(
-        self, replies: Sequence[tuple[str, str]], layers: Sequence[int], *, margins: bool = False, alone: bool = False
-    ) -> States:
+    def read_replies(self, replies: Sequence[tuple[str, str]], layers: Sequence[int], *, margins: bool = False) -> States:
         """Return the model's states at ``layers`` (from 1, the one nearest to the input) for replies to texts; equal ones are
         read once.
 
         A reply begins with the white space that separates it from its text. ``margins`` adds the log-odds of yes, which need all
-        layers; ``alone`` reads texts one by one, so that no other text moves a result in half precision.
+        layers.
         """
         if not replies:
             return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
@@ -94,8 +94,8 @@ class YesNoPrompt:
             for (text, _), row in zip(distinct, self.causal.tokens([reply for _, reply in distinct]), strict=True)
         ]
         yes, no = self.answers if margins else ((), ())
-        prefixes = [[*start, *row[-self._text_tokens :]] for row in self.causal.tokens(list(number))]
-        ends = read_ends(self.causal, prefixes, rows, layers, [*yes, *no], alone=alone)
+        prefixes = [row[-self._text_tokens :] for row in self.causal.tokens(list(number))]
+        ends = self._reader.ends(start, prefixes, rows, layers, [*yes, *no])
         places = {reply: place for place, reply in enumerate(distinct)}
         back = [places[reply] for reply in replies]
         found = np.full(len(distinct), np.nan)

@@ -1,4 +1,4 @@
-"""Causal language models: mean negative log-likelihood per token of dialogues, and the reading of texts that share prefixes.
+"""Causal language models: mean negative log-likelihood per token of dialogues and of texts.
 
 A dialogue is formatted as for DialoGPT (Zhang et al., ACL 2020): its turns in order, each followed by the model's
 end-of-sequence token, which also precedes the first (or the beginning-of-sequence token for models that have one). So every
@@ -9,11 +9,9 @@ no loss by more than 1e-5.
 
 from __future__ import annotations
 
-import copy
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -24,7 +22,6 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError, ModelError
 from .batching import counted, padded, together
 from .hub import ModelFiles, extra_of, find_model, need, open_model, tokens_a_batch
-from .layers import watched
 
 DEFAULT_MODEL = "microsoft/DialoGPT-large"
 
@@ -60,9 +57,7 @@ class CausalModel:
         model: the whole model; body: from tokens to hidden states; head: from hidden states to logits.
         begin: the token before every sequence; end: the token after every turn.
         dtype: number format of the weights, as given to :func:`open_causal`.
-        last_prefix: the last prefix that :func:`read_ends` or :func:`read_losses` read alone, with its keys and values, for
-            further batches after the same prefix.
-        lock: for those who share the model, since hidden states and the last prefix are recorded on it.
+        lock: for those who share the model, since hidden states are recorded on it.
     """
 
     def __init__(
@@ -88,11 +83,10 @@ class CausalModel:
         self._torch = need("torch", "neural")
         self.end = int(end)
         self.begin = int(tokenizer.bos_token_id) if tokenizer.bos_token_id is not None else self.end
-        self.last_prefix: tuple[list[int], Any] | None = None
         self.lock = threading.Lock()
         self.body, self.head = self._parts(_TOLERANCES[dtype])
         if self.body is model:
-            self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self._vocabulary))
+            self.batch_tokens = min(self.batch_tokens, max(1, _WHOLE_LOGITS // self.vocabulary))
 
     @cached_property
     def signature(self) -> str:
@@ -249,26 +243,31 @@ class CausalModel:
 
     def nats_of(self, states: Any, tokens: Any, targets: NDArray[np.bool_]) -> Any:
         """Return the loss of the ``targets`` (see :func:`counted`), given the hidden states of all tokens."""
+        wanted = self._torch.from_numpy(targets).to(tokens.device)
+        return self.losses_of(states[:, :-1][wanted], tokens[:, 1:][wanted])
+
+    def losses_of(self, states: Any, tokens: Any) -> Any:
+        """Return the loss of each token, given the hidden states before it, shape (tokens, width)."""
         torch = self._torch
-        wanted = torch.from_numpy(targets).to(tokens.device)
-        most = max(1, _LOGITS // self._vocabulary)
+        most = max(1, _LOGITS // self.vocabulary)
         losses = [
             torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
-            for part, target in zip(states[:, :-1][wanted].split(most), tokens[:, 1:][wanted].split(most), strict=True)
+            for part, target in zip(states.split(most), tokens.split(most), strict=True)
         ]
         return torch.cat(losses)
 
     def logits_of(self, states: Any, tokens: Sequence[int]) -> Any:
-        """Return the logits of some tokens, computed in float32, since 16-bit logits are rounded to steps of 0.1."""
+        """Return the logits of some tokens, computed in float64, since 16-bit logits are rounded to steps of 0.1."""
         weight = getattr(self.head, "weight", None)
         if weight is None:
-            return self.head(states)[:, list(tokens)].float()
+            return self.head(states)[:, list(tokens)].double()
         bias = getattr(self.head, "bias", None)
-        found = states.float() @ weight[list(tokens)].float().T
-        return found if bias is None else found + bias[list(tokens)].float()
+        found = states.double() @ weight[list(tokens)].double().T
+        return found if bias is None else found + bias[list(tokens)].double()
 
     @property
-    def _vocabulary(self) -> int:
+    def vocabulary(self) -> int:
+        """The number of tokens that the model knows."""
         return int(self.model.config.get_text_config().vocab_size)
 
     def _parts(self, close: float) -> tuple[Any, Any]:
@@ -280,7 +279,7 @@ class CausalModel:
         torch, model = self._torch, self.model
         body, head = model.base_model, model.get_output_embeddings()
         if body is not model and head is not None:
-            probe = torch.arange(min(8, self._vocabulary, self.max_length), device=model.device)[None]
+            probe = torch.arange(min(8, self.vocabulary, self.max_length), device=model.device)[None]
             with torch.inference_mode():
                 whole = model(input_ids=probe, use_cache=False).logits.float()
                 parts = head(body(input_ids=probe, use_cache=False)[0]).float()
@@ -342,140 +341,3 @@ def _turns(turns: Sequence[str]) -> Sequence[str]:
     if isinstance(turns, str):
         raise InputError("a dialogue is a single text; give a list of turns, oldest first")
     return turns or ("",)
-
-
-# Texts that share prefixes: each prefix is read once, and its keys and values are reused for all its continuations. What all
-# prefixes begin with is read once too.
-#
-# Prefixes and continuations are padded on the right and masked; positions count real tokens only, so that a result is the same as
-# that of the whole text alone, up to rounding.
-
-Continued = Sequence[tuple[int, Sequence[int]]]
-"""For each text the index of its prefix, and the token ids after it, at least one."""
-
-
-class Ends(NamedTuple):
-    """What a model computes at the last token of each text.
-
-    Attributes:
-        states: hidden states of the requested layers, float32, shape (texts, layers, width).
-        logits: of the requested tokens, float64, shape (texts, tokens).
-    """
-
-    states: NDArray[np.float32]
-    logits: NDArray[np.float64]
-
-
-class _Batch(NamedTuple):
-    """A batch of continuations: their indices, which tokens are not padding, and tensors of tokens and last hidden states."""
-
-    places: list[int]
-    inside: NDArray[np.bool_]
-    tokens: Any
-    states: Any
-
-
-def read_ends(
-    causal: CausalModel,
-    prefixes: Sequence[Sequence[int]],
-    rows: Continued,
-    layers: Sequence[int],
-    tokens: Sequence[int] = (),
-    *,
-    alone: bool = False,
-) -> Ends:
-    """Return states and logits at the end of texts that share prefixes.
-
-    Args:
-        prefixes: token ids, at least one each; each prefix is read once.
-        layers: from 1, the one nearest to the input; tokens: whose logits are wanted, for the token that follows.
-        alone: read each prefix and each text without others beside it. In half precision results depend on the shapes of the
-            matrices in the third digit; so read, those of a text are the same whatever else is read with it.
-    """
-    torch, device = need("torch", "neural"), causal.model.device
-    width = int(causal.model.config.get_text_config().hidden_size)
-    states: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
-    logits: NDArray[np.float64] = np.empty((len(rows), len(tokens)))
-    with watched(causal.model, layers) as outputs, torch.inference_mode():
-        for batch in _continued(causal, prefixes, rows, alone):
-            each = torch.arange(len(batch.places), device=device)
-            ends = torch.from_numpy(batch.inside.sum(1) - 1).to(device)
-            for column, layer in enumerate(layers):
-                states[batch.places, column] = outputs[layer][each, ends].float().cpu().numpy()
-            if len(tokens):
-                logits[batch.places] = causal.logits_of(batch.states[each, ends], tokens).double().cpu().numpy()
-    causal.check_finite(states)
-    causal.check_finite(logits)
-    return Ends(states, logits)
-
-
-def read_losses(causal: CausalModel, prefixes: Sequence[Sequence[int]], rows: Continued) -> NDArray[np.float64]:
-    """Return the sum of the losses of each row's tokens after its first, in nats, >= 0, shape (rows,)."""
-    found: NDArray[np.float64] = np.empty(len(rows))
-    with need("torch", "neural").inference_mode():
-        for batch in _continued(causal, prefixes, rows, alone=False):
-            targets = counted(batch.inside, [1] * len(batch.places))
-            losses = causal.nats_of(batch.states, batch.tokens, targets).double().cpu().numpy()
-            owners = np.repeat(np.arange(len(batch.places)), targets.sum(1))
-            found[batch.places] = np.bincount(owners, weights=losses, minlength=len(batch.places))
-    causal.check_finite(found)
-    return found
-
-
-def _continued(causal: CausalModel, prefixes: Sequence[Sequence[int]], rows: Continued, alone: bool) -> Iterator[_Batch]:
-    """Yield the rows in batches of similar length, each read after its prefix."""
-    torch, device = need("torch", "neural"), causal.model.device
-    longest = max((len(prefixes[prefix]) + len(row) for prefix, row in rows), default=0)
-    if longest > causal.max_length:
-        raise ModelError(
-            f"the model {causal.files.given!r} reads {causal.max_length} tokens, and a prompt has {longest}; "
-            "give a model with a longer context"
-        )
-    owned: dict[int, list[int]] = {}
-    for place, (prefix, _) in enumerate(rows):
-        owned.setdefault(prefix, []).append(place)
-    used = sorted(owned)
-    shared = 0 if alone else min((len(prefixes[prefix]) - 1 for prefix in used), default=0)
-    alike = (len({prefixes[prefix][place] for prefix in used}) == 1 for place in range(shared))
-    shared = sum(1 for _ in takewhile(bool, alike))
-
-    def batches(lengths: Sequence[int]) -> Iterable[Sequence[int]]:
-        return ([place] for place in range(len(lengths))) if alone else together(lengths, causal.batch_tokens)
-
-    def read(rows: Sequence[Sequence[int]], past: Any, seen: NDArray[np.int64]) -> tuple[Any, Any, NDArray[np.bool_]]:
-        """Read rows after cached keys and values, of whose tokens ``seen`` are not padding; return output, tokens, and mask."""
-        ids, inside = padded(rows, causal.end)
-        at = seen.sum(1)[:, None] + np.arange(ids.shape[1])
-        whole = np.concatenate([seen, inside.astype(np.int64)], axis=1)
-        tokens, mask, positions = (torch.from_numpy(array).to(device) for array in (ids, whole, at))
-        output = causal.body(input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=past, use_cache=True)
-        return output, tokens, inside
-
-    def chosen(cached: Any, owners: NDArray[np.int64]) -> Any:
-        """Return a copy of cached keys and values with one row for each of ``owners``."""
-        if cached is None:
-            return None
-        past = copy.deepcopy(cached)
-        past.batch_select_indices(torch.from_numpy(owners).to(device))
-        return past
-
-    first, start = None, 0
-    if shared and len(used) > 1:
-        first, start = read([prefixes[used[0]][:shared]], None, np.ones((1, 0), np.int64))[0].past_key_values, shared
-    for group in batches([len(prefixes[prefix]) - start for prefix in used]):
-        mine = [used[number] for number in group]
-        texts = [list(prefixes[prefix][start:]) for prefix in mine]
-        last = causal.last_prefix if len(used) == 1 else None
-        if last is not None and last[0] == texts[0]:
-            past, seen = last[1], np.ones((1, len(texts[0])), np.int64)
-        else:
-            before = np.ones((len(mine), start), np.int64)
-            output, _, inside = read(texts, chosen(first, np.zeros(len(mine), np.int64)), before)
-            past, seen = output.past_key_values, np.concatenate([before, inside.astype(np.int64)], axis=1)
-            if len(used) == 1:
-                causal.last_prefix = (texts[0], past)
-        places = [(number, place) for number, prefix in enumerate(mine) for place in owned[prefix]]
-        for batch in batches([len(rows[place][1]) for _, place in places]):
-            owners, these = np.array([places[one][0] for one in batch]), [places[one][1] for one in batch]
-            output, tokens, inside = read([rows[place][1] for place in these], chosen(past, owners), seen[owners])
-            yield _Batch(these, inside, tokens, output[0])

@@ -17,8 +17,9 @@ from scipy.special import expit
 
 from ....lru_cache import LruCache
 from ....models.asking import PLACEHOLDER, Template, chat_template, chats, template_tokens
-from ....models.causal_lm import CausalModel, open_causal, read_ends
+from ....models.causal_lm import CausalModel, open_causal
 from ....models.linear_probe import Probe, ProbeKind
+from ....models.packed import PackedReader
 from ..events import tail_form
 from ..tails.comet import Comet
 from ..tails.known_tails import Query
@@ -55,6 +56,7 @@ class PlausibilityPrompt:
     def __init__(self, causal: CausalModel) -> None:
         """Make prompts for ``causal``."""
         self.causal = causal
+        self._reader = PackedReader(causal)
 
     def states(self, inferences: Sequence[Verbalised], layers: Sequence[int]) -> NDArray[np.float32]:
         """Return the hidden states of layers where the answer would stand, shape (inferences, layers, width).
@@ -67,7 +69,7 @@ class PlausibilityPrompt:
         before, after = template_tokens(self.causal, self.template)
         room = self.causal.max_length - len(before)
         rows = [[*row, *after][-room:] for row in self.causal.tokens([as_prompt(*one) for one in inferences])]
-        return read_ends(self.causal, [before], [(0, row) for row in rows], layers).states
+        return self._reader.ends(before, [()], [(0, row) for row in rows], layers).states
 
     @cached_property
     def template(self) -> Template:
@@ -143,7 +145,7 @@ def open_llm_probe(
         probe: the folder or file that ``tacit train llm-probe`` wrote; by default the one that ships, of
             Qwen2.5-Coder-1.5B-Instruct in the file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf.
         device: as torch names it.
-        dtype: of the weights; in ``bfloat16`` and ``float16`` scores depend slightly on the batch.
+        dtype: of the weights.
     """
     opened = PROBE.open(probe)
     return LlmProbe(open_causal(model, device=device, dtype=dtype), opened)
