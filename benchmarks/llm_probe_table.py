@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("data", nargs="?", type=Path)
     parser.add_argument("model", nargs="?")
     parser.add_argument("--probe")
-    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--dtype", default="bfloat16")
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -80,7 +80,7 @@ def main() -> None:
     with open_graph(arguments.graph) as graph, Meter("scoring", noun="tuples") as meter:
         probe = Watched(opened, meter)
         closeness = ScorerResources(graph).scorer("retriever")
-        usual = load_metric("accent", graph)
+        usual = load_metric("accent", graph, scorer="blend")
         probing = Accent(graph, usual.extractor, probe)
         found: dict[str, Rows] = {
             "deco": deco({"retriever: closeness": closeness, "llm-probe": probe}, dialogues, arguments.resamples),

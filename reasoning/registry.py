@@ -198,9 +198,20 @@ SCORER_REGISTRY = Registry(
     },
 )  # fmt: skip
 
-#: The tuple scorer that is taken when none is named, by ``accent`` and by ``tacit score-tuples`` alike: of those that need no
-#: model beyond the encoder, the best on judged triples (docs/accent.md).
-DEFAULT_SCORER = "blend"
+
+def default_scorer(*, tails_asked: bool = False) -> str:
+    """Return the tuple scorer of ``accent`` and ``tacit score-tuples`` when none is named.
+
+    The one that agrees best with people (docs/accent.md): ``llm-probe`` where its language model is ready, else ``blend``, which
+    needs no model beyond the encoder.
+
+    Args:
+        tails_asked: options that concern known tails were given, which ``llm-probe`` does not have.
+    """
+    from .describing import lacking
+
+    return "blend" if tails_asked or lacking("judgement", graph=True)[0] else "llm-probe"
+
 
 EXTRACTOR_REGISTRY = Registry(
     "extractor",

@@ -21,7 +21,7 @@ from ...graph.errors import InputError, MissingExtra
 from ...graph.item import Item
 from ...graph.schema import dump
 from ...reasoning.options import check_option
-from ...reasoning.registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, metric_kind, open_extractor
+from ...reasoning.registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, default_scorer, metric_kind, open_extractor
 from ..opening import check_files, open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
@@ -54,13 +54,14 @@ def score_tuples(
     file: Annotated[str, argument("FILE", "JSON lines, plain or gzip; - reads stdin.")],
     graph: opts.GraphRequired,
     scorer: Annotated[
-        str,
+        str | None,
         option(
             "NAME",
             f"The tuple scorer: {', '.join(SCORER_REGISTRY.own)}, or the scorer of a plugin.",
+            default="llm-probe after tacit fetch judge, else blend",
             autocompletion=complete_scorers,
         ),
-    ] = DEFAULT_SCORER,
+    ] = None,
     option: Annotated[
         list[str] | None,
         option(
@@ -84,8 +85,9 @@ def score_tuples(
     "score", the "closest" known tails with their origin, the "parts" of a language model's score, and a "note" if something was
     missing.
     """
-    kind = SCORER_REGISTRY.kind(scorer)
     options = _scorer_options(option)
+    scorer = scorer or default_scorer(tails_asked=bool(options["nearest"] or options["comet"] or options["model"]))
+    kind = SCORER_REGISTRY.kind(scorer)
     check_files(file, output)
     watched = not quiet and not (output is None and sys.stdout.isatty())
     tell_settings(quiet)

@@ -21,7 +21,7 @@ from ....graph.model import Path as GraphPath
 from ....graph.names import event_uri, normalise_event
 from ....graph.protocol import KnowledgeGraph
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ...registry import DEFAULT_SCORER, EXTRACTOR_REGISTRY, SCORER_REGISTRY, open_extractor
+from ...registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, default_scorer, open_extractor
 from ...text.linking import Mention
 from .events import EventTuple, Extractor, Kind, Where
 from .scorers.base import CloseTail, Triple, TupleScore, TupleScorer
@@ -146,7 +146,7 @@ def make(
     remember: bool = True,
     model: str | Path | None = None,
     probe: str | Path | None = None,
-    dtype: str = "float32",
+    dtype: str = "bfloat16",
     extractor_model: str | Path | None = None,
     pipeline: Any = None,
     device: str | None = None,
@@ -159,7 +159,8 @@ def make(
         extractor: finds the event tuples: ``rules`` over a parse, ``t5`` by a sequence-to-sequence model (``extractor_model``),
             ``cskb`` by keywords of the graph, or an extractor object; by default ``rules``, in the profile ``paper`` ``t5``.
         scorer: scores a tuple: the name of a tuple scorer (docs/accent.md lists them) or a scorer object; by default
-            ``blend``, in the profile ``paper`` equation 1 over the COMET's tails alone.
+            ``llm-probe`` where its language model is ready and neither ``nearest``, ``comet`` nor ``model`` is given, else
+            ``blend``; in the profile ``paper`` equation 1 over the COMET's tails alone.
         profile: ``tacit`` or ``paper``; see the module.
         tuples: ``all``, or only ``single`` tuples (both events in the response) or ``pair`` ones (table 5 of the paper).
         encoder: a sentence encoder's folder or id; by default all-MiniLM-L6-v2, in ``paper`` paraphrase-MiniLM-L6-v2.
@@ -170,8 +171,8 @@ def make(
         remember: store the tails that the COMET generates, so that no query is generated twice.
         model: file of the compact model that scores heads without known tails (by default the one that ships), or the model of
             ``kg-bert`` or ``llm-probe`` (by default the one that ``tacit fetch judge`` downloads); probe: the probe of
-            ``llm-probe``, by default the one that ships. dtype: of the weights of the language model: ``float32``, or
-            ``bfloat16``, which is faster and less exact.
+            ``llm-probe``, by default the one that ships. dtype: of the weights of ``llm-probe``'s model: ``bfloat16``, or
+            ``float32``, which is slower and takes twice the memory.
         extractor_model: model of the extractor ``t5``, a folder or an id of the hub.
         pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: embeddings kept in memory.
         progress: called with the name of what is computed for this graph, and the amount done since the last call.
@@ -185,7 +186,7 @@ def make(
     extractor = extractor or "rules"
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
     resources = ScorerResources(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
-    chosen = scorer or DEFAULT_SCORER
+    chosen = scorer or default_scorer(tails_asked=bool(nearest or comet or model))
     if profile == "paper" and scorer is None:
         chosen = _equation_1(resources, comet, remember)
     elif isinstance(chosen, str):

@@ -136,7 +136,7 @@ class LlmProbe:
 
 
 def open_llm_probe(
-    model: str | Path, probe: str | Path | None = None, *, device: str | None = None, dtype: str = "float32"
+    model: str | Path, probe: str | Path | None = None, *, device: str | None = None, dtype: str = "bfloat16"
 ) -> LlmProbe:
     """Open the scorer over a causal language model and a probe of its states.
 

@@ -30,7 +30,7 @@ class ScorerResources:
     Attributes:
         graph: the graph.
         device: where models run, as torch names it; None for the default.
-        dtype: of the weights of language models.
+        dtype: of the weights of ``llm-probe``'s language model.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ScorerResources:
         *,
         encoder: Any = None,
         device: str | None = None,
-        dtype: str = "float32",
+        dtype: str = "bfloat16",
         cache_size: int = 100_000,
         progress: Progress | None = None,
     ) -> None:
