@@ -91,6 +91,15 @@ def hold_out(corpora: Mapping[str, Sequence[Dialogue]], random: np.random.Genera
     return splits
 
 
+def to_learn(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
+    """Return the dialogues that :func:`hold_out` does not hold out under ``seed``.
+
+    Raises:
+        InputError: as :func:`hold_out`.
+    """
+    return {name: split.learnt for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
+
+
 def _plain(text: str) -> str:
     return " ".join(word.text for word in words_of(text))
 

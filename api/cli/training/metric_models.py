@@ -231,17 +231,18 @@ def judgement(
 ) -> Made:
     """Train a probe of a language model for the metric judgement, on true and false responses of dialogues, without ratings.
 
-    An interrupted run continues when the command is run again.
+    A tenth of the dialogues is left out, the one that train coherence holds out with the same files and seed. An interrupted run continues when the command is run again.
     """
     kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
     others = read_choices(weigh) if weigh is not None else []
     from ....reasoning.training.card import judgement_card
+    from ....reasoning.training.corpora import to_learn
     from ....reasoning.training.judgement import make_contrasts, train_judgement
     from ....reasoning.training.probes import delete_states, states_of
 
     recipe = run.recipe
     causal = run.open_language_model(model, recipe.dtype)
-    contrasts = make_contrasts(kept, most=recipe.histories, each=recipe.false, seed=recipe.seed)
+    contrasts = make_contrasts(to_learn(kept, recipe.seed), most=recipe.histories, each=recipe.false, seed=recipe.seed)
     if weigh is not None:
         files.append({"file": Path(weigh).name, "dialogues": len(others), "sha256": sha256_of(weigh)})
     facts = {
