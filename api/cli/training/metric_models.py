@@ -231,7 +231,8 @@ def judgement(
 ) -> Made:
     """Train a probe of a language model for the metric judgement, on true and false responses of dialogues, without ratings.
 
-    A tenth of the dialogues is left out, the one that train coherence holds out with the same files and seed. An interrupted run continues when the command is run again.
+    A tenth of the dialogues is left out, the one that train coherence holds out with the same files and seed. An interrupted run
+    continues when the command is run again.
     """
     kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
     others = read_choices(weigh) if weigh is not None else []
