@@ -27,7 +27,7 @@ class Likelihood:
 
     @property
     def signature(self) -> str:
-        return f"likelihood-2({self.causal.signature})"
+        return f"likelihood-3({self.causal.signature})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return the feature of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""

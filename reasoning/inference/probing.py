@@ -54,7 +54,7 @@ class YesNo:
     @property
     def signature(self) -> str:
         """The model's name, digest and number format."""
-        return f"yes-no-1({self.causal.signature}:{self.causal.dtype})"
+        return f"yes-no-2({self.causal.signature}:{self.causal.dtype})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return the log-odds for each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
@@ -81,7 +81,7 @@ class ProbeJudge:
     @property
     def signature(self) -> str:
         """The model's name and digest, and the probe's."""
-        return f"probe-1({self._prompt.causal.signature}:{self.probe.digest})"
+        return f"probe-2({self._prompt.causal.signature}:{self.probe.digest})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return the log-odds of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""

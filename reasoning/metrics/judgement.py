@@ -101,7 +101,7 @@ class Judgement(BatchScoring):
         self.probe = probe
         self.claims = claims
         self.signature = Signature(
-            self.name, (("model", causal.files.digest), ("dtype", causal.dtype), ("probe", probe.digest)), 1
+            self.name, (("model", causal.files.digest), ("dtype", causal.dtype), ("probe", probe.digest)), 2
         )
         self._reader = (str(self.signature), str(causal.model.device), probe.digest or probe)
 

@@ -23,7 +23,7 @@ from .coherence.metric import make as make_coherence
 from .judgement import NO_HISTORY, Judgement, pair_of
 from .judgement import make as make_judgement
 
-VERSION = 1
+VERSION = 2
 
 
 class Scale(NamedTuple):

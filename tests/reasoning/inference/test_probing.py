@@ -82,7 +82,7 @@ def test_yes_no_is_a_judge_like_the_others(causal: CausalModel) -> None:
     [row] = chooser.choose([one])
     assert set(row.choices[0].shares) == {"answers", "yes-no"}
     assert row.scores == pytest.approx([sum(choice.shares.values()) for choice in row.choices])
-    assert f"yes-no-1({causal.signature}:float32)" in row.signature
+    assert f"yes-no-2({causal.signature}:float32)" in row.signature
     [found] = YesNo(causal).measure([one])
     [again] = YesNo(causal).measure([one, instance(1)])[:1]
     assert found == pytest.approx(again, abs=1e-5)

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import InputError, ModelError
+from tacit.reasoning.metrics.accent.metric import make as make_accent
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore
 from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import (
@@ -22,7 +23,8 @@ from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.tails.event_table import open_table
 from tacit.reasoning.metrics.accent.tails.known_tails import Origin
 from tacit.reasoning.metrics.accent.tails.sources import GraphTails
-from tacit.reasoning.registry import SCORER_REGISTRY
+from tacit.reasoning.metrics.judgement import MODEL_FILE
+from tacit.reasoning.registry import SCORER_REGISTRY, default_scorer
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import WordEncoder, world
@@ -123,6 +125,22 @@ def test_a_blend_is_the_mean_on_common_scales_of_those_that_speak() -> None:
     assert Blend(parts).signature == "blend(one:fixed1+two:fixed2)"
     (alone,) = Blend(parts | {"three": Part(Fixed(), {})}).score([("h", "xWant", "0.6")])
     assert alone.value == score.value
+
+
+def test_the_default_scorer_is_the_probe_where_its_language_model_is(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path))
+    assert default_scorer() == "blend"
+    fetched = tmp_path / "models" / MODEL_FILE
+    fetched.parent.mkdir()
+    fetched.write_bytes(b"no model")
+    assert default_scorer() == "llm-probe"
+    assert default_scorer(tails_asked=True) == "blend"
+    with pytest.raises(ModelError, match=MODEL_FILE):
+        make_accent(graph, extractor="cskb", encoder=WordEncoder())
+    with pytest.raises(ModelError, match="the tail retriever was trained on"):  # a part of blend
+        make_accent(graph, extractor="cskb", encoder=WordEncoder(), nearest=2)
 
 
 def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
