@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 QUANTILES = 201
 SHIPPED = Path(__file__).parent / "references"
+SAMPLE = SHIPPED / "sample"
+"""References over the sample graph. It is so small that they are of no use for other graphs."""
 
 GRAPH = "graph"
 """The part of a signature with the digest of the graph."""
@@ -142,13 +144,13 @@ def find_reference(signature: Signature) -> tuple[Reference, str] | None:
 
     A reference for this graph comes before one made with another graph, and among these the user's own before one that ships.
     """
-    folders = (own_folder(), SHIPPED)
+    folders = (own_folder(), SHIPPED, SAMPLE)
     known = [_read_all(folder, signature.metric, _stamp(folder, signature.metric)) for folder in folders]
     text, graph = str(signature), dict(signature.parts).get(GRAPH)
     for references in known:
         if text in references:
             return references[text], references[text].label
-    for references in known if graph is not None else ():
+    for references in known[: folders.index(SAMPLE)] if graph is not None else ():
         for one in references.values():
             made = dict(one.own_signature.parts).get(GRAPH)
             if made is not None and one.own_signature == replace(signature, parts=with_graph(signature, made)):

@@ -15,6 +15,7 @@ from tacit.reasoning.explanation import explain
 from tacit.reasoning.metrics.baselines.references import Length
 from tacit.reasoning.reference import (
     QUANTILES,
+    SAMPLE,
     Reference,
     find_reference,
     other_graph,
@@ -22,6 +23,7 @@ from tacit.reasoning.reference import (
     quantiles_of,
     references_of,
     share_above,
+    with_graph,
     write_reference,
 )
 from tacit.reasoning.training.reference import draw, make_reference, without_reference
@@ -110,6 +112,20 @@ def test_without_a_reference_of_its_graph_a_metric_takes_that_of_another_graph_a
     assert shown.startswith("grounding 1.000, percentile 50 (reference made with another graph)\n")
     write_reference(own, "grounding", exact := reference([1, 2], [1], ours))
     assert find_reference(Signature.from_text(ours)) == (exact, exact.label)
+
+
+def test_references_over_the_sample_graph_count_for_it_alone() -> None:
+    files = sorted(SAMPLE.glob("*.json"))
+    assert {path.name.partition(".")[0] for path in files} >= {"grounding", "commonsense"}
+    for path in files:
+        one = Reference.from_text(path.read_text(encoding="utf-8"))
+        assert find_reference(one.own_signature) == (one, one.label)
+        parts = one.own_signature.parts
+        for digest in ("0123", *(dict(parts)["graph"][:-1] + end for end in "01")):
+            other = replace(one.own_signature, parts=with_graph(one.own_signature, digest))
+            found = find_reference(other)
+            assert found is not None
+            assert found[0].signature != one.signature
 
 
 def test_a_response_that_cannot_be_judged_has_no_percentile(own: Path) -> None:

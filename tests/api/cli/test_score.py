@@ -38,7 +38,14 @@ def test_scores_are_those_of_the_metric(tacit: Tacit, sample: Path, sample_graph
     ]
     assert "grounding" in outcome.err
     assert str(metric.signature) in outcome.err
+    assert "another graph" not in outcome.err
+
+
+def test_percentiles_against_another_graph_are_told(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
+    assert tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", tmp_path / "graph").status == 0
+    outcome = tacit("score", sample / "dialogues.jsonl", "--graph", tmp_path / "graph", "--metrics", "grounding")
     assert "percentiles of grounding are against a reference of another graph" in outcome.err
+    assert " with the graph e9f22b085cf437af|" in outcome.rows[0]["signature"]["grounding"]
 
 
 @pytest.fixture

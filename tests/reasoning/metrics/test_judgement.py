@@ -316,7 +316,7 @@ def test_the_shipped_probe_has_a_reference_for_percentiles() -> None:
     probe = PROBE.open()
     model = probe.model.rpartition("@")[2]
     (reference,) = references_of("judgement", [SHIPPED])
-    assert reference.signature == f"judgement|model:{model}|dtype:bfloat16|probe:{probe.digest}|v:1"
+    assert reference.signature == f"judgement|model:{model}|dtype:bfloat16|probe:{probe.digest}|v:2"
     assert min(reference.facts["responses"].values()) >= LEAST_JUDGED
     assert reference.percentile(0.0) == 0
     assert reference.percentile(1.0) == 100

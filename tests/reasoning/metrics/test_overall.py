@@ -86,12 +86,13 @@ def test_the_signature_names_what_both_metrics_depend_on(options: dict[str, str]
         assert own.items() <= parts.items()
 
 
-@pytest.mark.parametrize(("name", "scale"), [("coherence", COHERENCE), ("judgement", JUDGEMENT)])
-def test_the_scales_are_those_of_the_references_that_ship(name: str, scale: Scale) -> None:
+@pytest.mark.parametrize(("name", "scale", "close"), [("coherence", COHERENCE, 1e-3), ("judgement", JUDGEMENT, 0.03)])
+def test_the_scales_are_those_of_the_references_that_ship(name: str, scale: Scale, close: float) -> None:
+    """The scales are of all responses; 201 quantiles of 300 of them count their extremes more."""
     (reference,) = references_of(name, [SHIPPED])
     values = np.array([*reference.true, *reference.random])
     odds = np.log(values / (1 - values)) if name == "judgement" else values
-    assert (scale.mean, scale.deviation) == (pytest.approx(odds.mean(), abs=1e-3), pytest.approx(odds.std(), abs=1e-3))
+    assert (scale.mean, scale.deviation) == (pytest.approx(odds.mean(), abs=close), pytest.approx(odds.std(), abs=close))
 
 
 def test_it_lacks_what_its_metrics_lack(monkeypatch: pytest.MonkeyPatch) -> None:
