@@ -103,7 +103,7 @@ class Judgement(BatchScoring):
         self.signature = Signature(
             self.name, (("model", causal.files.digest), ("dtype", causal.dtype), ("probe", probe.digest)), 2
         )
-        self._reader = (str(self.signature), str(causal.model.device), probe.digest or probe)
+        self._reader = (str(self.own_signature()), str(causal.model.device), probe.digest or probe)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score responses; NaN without a history."""

@@ -202,10 +202,8 @@ def choice_probe_card(probe: Probe, *, path: str) -> str:
 
 def judgement_card(probe: Probe, *, path: str | None) -> str:
     """Return the card of a probe for the metric ``judgement`` as Markdown, as :func:`probe_card` does."""
-    facts = probe.facts
-    # the probe that ships recorded the settings one by one, and has a fitted weight of yes
-    older = {"histories": facts["histories"], "licence": facts.get("licence"), "seed": facts["seed"]}
-    return _with_recipe("judgement", facts, JudgementRecipe.recorded(facts.get("recipe", older)), **_of_probe(probe, path))
+    recipe = JudgementRecipe.recorded(probe.facts["recipe"])
+    return _with_recipe("judgement", probe.facts, recipe, **_of_probe(probe, path))
 
 
 def choice_head_card(heads: Heads, *, path: str | None) -> str:
