@@ -1,8 +1,8 @@
 """Streaming of a whole graph with the engine's numbers of nodes in place of their URIs, table by table.
 
 To join URIs to the ends of assertions, the engine reads the URIs of all nodes for each window, and its memory grows with the
-graph. Here it reads one table of a large graph at a time, and is opened anew when its buffer pool is full, of which it does not
-give back all.
+graph. Here it reads one table of a large graph at a time. It does not give back all memory of its buffer pool, so it is opened
+anew between large tables, and when the pool is full.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from .engine import SCAN_MEMORY, Engine, is_large, relation_tables, windows
 _LABELS: tuple[Label, ...] = ("Concept", "Event")
 _ROWS = 100_000
 """Assertions of a table that is yielded, about."""
-_NODES = 1_000_000
+_NODES = 500_000
 """Nodes of a table that is yielded, about; for each window the engine reads all nodes."""
+_FRESH = 1_000_000
+"""Rows after which the engine is opened anew before it reads the next table of the graph."""
 
 
 def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
@@ -42,13 +44,23 @@ def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _tables(engine: Engine, reopen: Callable[[], None]) -> Iterator[tuple[str, Any]]:
-    for rows in windows(engine, query("number_concepts", "embedded"), "Concept", _NODES, reopen):
-        yield "Concept", rows
-    for rows in windows(engine, query("number_events", "embedded"), "Event", _NODES, reopen):
-        yield "Event", rows
+    since = 0  # rows read since the engine was opened
+
+    def read(scan: Query, label: Label, size: int) -> Iterator[Any]:
+        nonlocal since
+        if since >= _FRESH:
+            reopen()
+            since = 0
+        for rows in windows(engine, scan, label, size, reopen):
+            since += len(rows)
+            yield rows
+
+    for label in _LABELS:
+        for rows in read(query(f"number_{label.lower()}s", "embedded"), label, _NODES):
+            yield label, rows
     for label in _LABELS:
         for scan in _scans(engine, label):
-            for rows in windows(engine, scan, label, _ROWS, reopen):
+            for rows in read(scan, label, _ROWS):
                 yield f"{label} assertions", rows
     if not link_manifest_of(engine.rows(query("link_manifest"))).links:
         return
