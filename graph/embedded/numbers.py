@@ -55,9 +55,10 @@ def _tables(engine: Engine, reopen: Callable[[], None]) -> Iterator[tuple[str, A
             since += len(rows)
             yield rows
 
-    for label in _LABELS:
-        for rows in read(query(f"number_{label.lower()}s", "embedded"), label, _NODES):
-            yield label, rows
+    for rows in read(query("number_concepts", "embedded"), "Concept", _NODES):
+        yield "Concept", rows
+    for rows in read(query("number_events", "embedded"), "Event", _NODES):
+        yield "Event", rows
     for label in _LABELS:
         for scan in _scans(engine, label):
             for rows in read(scan, label, _ROWS):
