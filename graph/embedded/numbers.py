@@ -46,12 +46,16 @@ def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
 def _tables(engine: Engine, reopen: Callable[[], None]) -> Iterator[tuple[str, Any]]:
     since = 0  # rows read since the engine was opened
 
+    def renew() -> None:
+        nonlocal since
+        reopen()
+        since = 0
+
     def read(scan: Query, label: Label, size: int) -> Iterator[Any]:
         nonlocal since
         if since >= _FRESH:
-            reopen()
-            since = 0
-        for rows in windows(engine, scan, label, size, reopen):
+            renew()
+        for rows in windows(engine, scan, label, size, renew):
             since += len(rows)
             yield rows
 
@@ -65,9 +69,9 @@ def _tables(engine: Engine, reopen: Callable[[], None]) -> Iterator[tuple[str, A
                 yield f"{label} assertions", rows
     if not link_manifest_of(engine.rows(query("link_manifest"))).links:
         return
-    for rows in windows(engine, query("number_mentions", "embedded"), "Event", _ROWS, reopen):
+    for rows in read(query("number_mentions", "embedded"), "Event", _ROWS):
         yield "Mentions", rows
-    for rows in windows(engine, query("number_same_events", "embedded"), "Event", _ROWS, reopen):
+    for rows in read(query("number_same_events", "embedded"), "Event", _ROWS):
         yield "SameEvent", rows
 
 

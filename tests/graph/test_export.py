@@ -9,7 +9,7 @@ import orjson
 import pytest
 from tacit.cypher import Query
 from tacit.graph import Assertion, open_graph
-from tacit.graph.embedded import engine
+from tacit.graph.embedded import engine, numbers
 from tacit.graph.export import export_csv_import, export_jsonl
 
 from tests.conftest import GraphOf
@@ -37,9 +37,17 @@ def test_an_export_that_fails_leaves_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
-    if size == "large":  # read by table, with windows that are too large for the engine at first
+    opened: list[int] = []
+    if size == "large":  # read by table, opened anew before each, with windows that are too large for the engine at first
         monkeypatch.setattr(engine, "APPENDED", 0)
-        table = engine.Engine.table
+        monkeypatch.setattr(numbers, "_FRESH", 1)
+        table, reopen = engine.Engine.table, engine.Engine.reopen
+
+        def counted(self: engine.Engine, memory: int) -> None:
+            opened.append(memory)
+            reopen(self, memory)
+
+        monkeypatch.setattr(engine.Engine, "reopen", counted)
 
         def full(self: engine.Engine, asked: Query, within: dict[str, int]) -> object:
             if within["stop"] - within["start"] > 1024:
@@ -49,7 +57,10 @@ def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(engine.Engine, "table", full)
     with open_graph(tmp_path / "g", create=True) as graph:
         graph.load(ROWS)
+        opened.clear()
         assert export_csv_import(graph, tmp_path / "out") == len(ROWS)
+    tables = len({row.relation for row in ROWS})
+    assert (len(opened) > tables) if size == "large" else not opened
     with (tmp_path / "out" / "concept-assertions.csv").open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
     with (tmp_path / "out" / "concepts.csv").open(encoding="utf-8", newline="") as file:
