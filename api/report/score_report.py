@@ -194,10 +194,12 @@ _MOST = 40
 def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
     """Return the counts of values in bins of equal width, the smallest and the largest value.
 
-    The number of bins is the rounded square root of the number of values, 1..40; 1 if all values are equal.
+    The number of bins is the rounded square root of the number of values, 1..40; 1 if they are equal up to rounding.
     """
     least, most = min(values), max(values)
-    bins = min(_MOST, max(1, round(len(values) ** 0.5))) if most > least else 1
+    bins = min(_MOST, max(1, round(len(values) ** 0.5)))
+    if most - least <= 2 * bins * np.spacing(max(-least, most)):
+        bins = 1
     counts: list[int] = np.histogram(values, bins)[0].tolist()
     return counts, least, most
 
