@@ -19,7 +19,7 @@ from ...graph.questions import QUESTIONS, Question
 from ...reasoning.registry import metric_kind
 from ..details import ServiceDetails
 from ..server import schemas
-from ..server.messages import invalid_parameters
+from ..server.problems import invalid_parameters
 from ..server.service import Settings
 from .results import output_schema
 

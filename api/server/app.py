@@ -27,8 +27,8 @@ from . import schemas
 from .conceptnet.routes import conceptnet_routes
 from .inference_routes import inferring_routes
 from .keys import Keys
-from .messages import Problem, invalid_parameters, refuse_unknown_parameters
 from .middleware import RequestMiddleware
+from .problems import Problem, invalid_parameters, refuse_unknown_parameters
 from .routes import exploring_routes, querying_routes, reporting_routes, scoring_routes
 from .service import Service, Settings
 

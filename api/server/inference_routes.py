@@ -14,7 +14,7 @@ from ...graph.questions import QUESTIONS, Instance, question_of
 from ...graph.schema import dump
 from ...reasoning.inference.choosing import Chosen
 from . import schemas
-from .messages import answer, check_size, post_route, read
+from .bodies import answer, check_size, post_route, read
 from .service import Service
 
 if TYPE_CHECKING:

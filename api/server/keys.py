@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ...graph.atomic import lock, new_file
 from ...graph.errors import InputError
-from .messages import Problem
+from .problems import Problem
 from .telemetry import log
 
 # The file of keys. A line holds the key's ID (the public beginning of the key), a salt, the BLAKE2b hash of salt and key, and a

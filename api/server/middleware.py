@@ -22,7 +22,8 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...graph.errors import InputError
-from .messages import Problem, require_json
+from .bodies import require_json
+from .problems import Problem
 from .telemetry import fault, log
 
 if TYPE_CHECKING:

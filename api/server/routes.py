@@ -30,7 +30,8 @@ from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
 from ..details import Completion, ConceptDetails, Distance, GraphDetails, MetricDetails, ServiceDetails
 from . import schemas
-from .messages import Problem, answer, check_size, failures, post_route, problem_of, read, refuse_unknown_parameters, size_of
+from .bodies import answer, check_size, post_route, read, size_of
+from .problems import Problem, failures, problem_of, refuse_unknown_parameters
 from .service import Service
 
 _EXAMPLE_BODY = '{"items": [{"history": ["I am so hungry."], "response": "Let us cook a soup."}]}'

@@ -20,7 +20,7 @@ from typing import Any
 from ...graph.item import Item
 from ...reasoning.base import Metric
 from ...reasoning.scorer import ItemScores, score_items
-from .messages import Problem
+from .problems import Problem
 
 _SHARE = 16
 """Items that a request contributes to a batch per turn."""

@@ -21,8 +21,8 @@ from ...graph.open import store_of
 from ...graph.protocol import KnowledgeGraph, LimitsQueries, Pingable
 from ...reasoning import Reasoner
 from .keys import Keys
-from .messages import Problem, problem_of
 from .middleware import HostPolicy
+from .problems import Problem, problem_of
 from .scoring_queue import Batcher
 from .telemetry import Instruments
 

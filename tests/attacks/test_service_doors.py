@@ -26,9 +26,10 @@ import httpx
 import pytest
 from pydantic import BaseModel
 from tacit.api.server import Keys, Settings, create_app
+from tacit.api.server.bodies import VALUES, count_values, parse
 from tacit.api.server.keys import editing_keys, new_key, read_keys, write_keys
 from tacit.api.server.listening import Connections, Server, bind, server_config
-from tacit.api.server.messages import VALUES, Problem, count_values, parse
+from tacit.api.server.problems import Problem
 from tacit.api.server.schemas import CypherRequest, ExplainRequest, ScoreRequest
 from tacit.graph import InputError
 from tacit.reasoning import Reasoner
@@ -233,16 +234,16 @@ def test_json_that_is_none_is_a_400(body: bytes) -> None:
 
 
 def test_large_bodies_are_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tacit.api.server import messages
+    from tacit.api.server import bodies
 
     threads: list[str] = []
-    real = messages.parse
+    real = bodies.parse
 
     def parse_here(*given: Any) -> Any:
         threads.append(threading.current_thread().name.partition("_")[0])
         return real(*given)
 
-    monkeypatch.setattr(messages, "parse", parse_here)
+    monkeypatch.setattr(bodies, "parse", parse_here)
     app = App()
     for size in (10, 100_000):
         assert app("POST", "/v1/score", json={"items": [{"history": [], "response": "x" * size}]}).status_code == 200

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ....graph.model import Assertion
 from ....graph.names import dataset_uri, text_of
-from ..messages import Problem
+from ..problems import Problem
 from .uris import assertion_uri, relation_uri, term_uri
 
 CONTEXT = ("http://api.conceptnet.io/ld/conceptnet5.7/context.ld.json",)

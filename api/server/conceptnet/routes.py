@@ -19,7 +19,7 @@ from ....graph.index.patterns import is_below
 from ....graph.model import Assertion, Pattern
 from ....graph.open import index_of
 from ....graph.protocol import ConceptIndex
-from ..messages import Problem
+from ..problems import Problem
 from ..service import Service
 from . import openapi
 from .json_ld import SYMMETRIC, Object, address, edge, failed, features, node, page, respond, respond_problem
