@@ -1,8 +1,8 @@
 """The server of the Model Context Protocol: tools, resources and a prompt over the service's application.
 
-Every call of a tool is a request to the application, in this process and without a socket. So the limits, the guard of Cypher,
-the queues, the errors and the names in the answers are those of the service, in one place. Over HTTP the application serves
-``/mcp`` too, behind its own middleware, and the key of a caller goes along with the requests that its calls make.
+Every call of a tool is a request to the application, in this process and without a socket, so that limits, restrictions of
+Cypher, queues, errors and field names are those of the service. Over HTTP the application serves ``/mcp`` too, behind its own
+middleware, and requests made for a caller carry the caller's API key.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Refused(Exception):
     """The service did not answer a request; the message is one sentence."""
 
 
-class Asking:
+class ServiceCaller:
     """Sends requests to an application of :func:`tacit.api.server.create_app` that has a graph."""
 
     def __init__(self, app: FastAPI) -> None:
@@ -140,7 +140,7 @@ class Asking:
         self._loads = [dump(entry) for entry in manifest.loads]
         self._meanings = {**RELATIONS, **{name: one.meaning for name, one in manifest.relations.items()}}
         self._linked = _is_linked(graph)
-        self._recent: LruCache[str, str] = LruCache(_RECENT)  # so that all pages of a result belong together
+        self._recent: LruCache[str, str] = LruCache(_RECENT)  # so that all pages are of the same result
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None)
 
@@ -207,7 +207,7 @@ def _is_linked(graph: KnowledgeGraph) -> bool:
 
 
 def _headers(context: Any) -> dict[str, str]:
-    """Return the headers that requests of a call get: the caller's key and the ID of its request, when it came over HTTP."""
+    """Return the headers of the requests of a call: the API key and request ID of the caller, if it came over HTTP."""
     request = context.request
     if not isinstance(request, HTTPRequest):
         return {}
@@ -223,15 +223,15 @@ def create_server(app: FastAPI) -> Server[Any]:
     Raises:
         InputError: the application has no graph.
     """
-    asking = Asking(app)
+    caller = ServiceCaller(app)
 
-    async def ready() -> Asking:
-        return asking
+    async def ready() -> ServiceCaller:
+        return caller
 
-    return _server(ready, asking.service.settings, list(asking.service.metrics))
+    return _server(ready, caller.service.settings, list(caller.service.metrics))
 
 
-def _server(ready: Callable[[], Awaitable[Asking]], settings: Settings, metrics: Sequence[str]) -> Server[Any]:
+def _server(ready: Callable[[], Awaitable[ServiceCaller]], settings: Settings, metrics: Sequence[str]) -> Server[Any]:
     """Return the MCP server; ``ready`` is awaited by what needs the application, and may raise TacitError."""
     tools = {tool.name: tool for tool in TOOLS}
     described = [tool.described(settings, metrics) for tool in TOOLS]
@@ -244,11 +244,11 @@ def _server(ready: Callable[[], Awaitable[Asking]], settings: Settings, metrics:
             advice = did_you_mean(params.name, tools, f"the tools are {', '.join(tools)}")
             raise MCPError(types.INVALID_PARAMS, f"unknown tool {params.name[:60]!r}; {advice}")
         try:
-            asking = await ready()
+            caller = await ready()
         except TacitError as error:
             return failure(error)
         try:
-            return await asking.result(tools[params.name], params.arguments or {}, _headers(context))
+            return await caller.result(tools[params.name], params.arguments or {}, _headers(context))
         except Exception as error:
             log("error", "failure", tool=params.name, **fault(error))
             return failure(RuntimeError("an unexpected error in tacit; its log on stderr says where"))
@@ -262,9 +262,9 @@ def _server(ready: Callable[[], Awaitable[Asking]], settings: Settings, metrics:
             uris = " and ".join(one.uri for one in RESOURCES)
             raise MCPError(types.INVALID_PARAMS, f"unknown resource {params.uri[:200]!r}; the resources are {uris}")
         try:
-            asking = await ready()
+            caller = await ready()
             headers = _headers(context)
-            text = (await asking.schema(headers))[0] if params.uri == "tacit://schema" else await asking.manifest(headers)
+            text = (await caller.schema(headers))[0] if params.uri == "tacit://schema" else await caller.manifest(headers)
         except (Refused, TacitError) as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
         return types.ReadResourceResult(
@@ -308,9 +308,9 @@ async def serve_stdio(opening: Callable[[], FastAPI], settings: Settings, metric
         settings, metrics: the limits and the names of the metrics that the application will have.
     """
 
-    def opened() -> Asking:
+    def opened() -> ServiceCaller:
         try:
-            return Asking(opening())
+            return ServiceCaller(opening())
         except TacitError as error:
             log("error", "opening", detail=str(error))
             raise
@@ -347,7 +347,7 @@ def mount(app: FastAPI) -> None:
 
 
 class _Endpoint(StreamableHTTPASGIApp):
-    """The SDK's ASGI endpoint, which also tells the service's log its route, as FastAPI does for its own."""
+    """The SDK's ASGI endpoint, which also sets the route in the scope for the access log, as FastAPI does for its routes."""
 
     route: Route
 

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from ...graph.errors import InputError
 
 PAGE = 12_000
-"""Most characters of a page."""
+"""Maximum number of characters of a page."""
 
 _LINE = 400
 """Longest line, in characters, of JSON that could be broken further."""

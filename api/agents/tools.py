@@ -19,7 +19,7 @@ from ...graph.questions import QUESTIONS, Question
 from ...reasoning.registry import metric_kind
 from ..details import ServiceDetails
 from ..server import schemas
-from ..server.problems import invalid_parameters
+from ..server.problems import invalid
 from ..server.service import Settings
 from .results import output_schema
 
@@ -205,7 +205,7 @@ class Tool:
             )
             found.model_dump_json()
         except ValidationError as error:
-            raise InputError(invalid_parameters(error.errors(include_url=False)).detail) from None
+            raise InputError(invalid(error.errors(include_url=False)).detail) from None
         except ValueError:
             raise InputError("the arguments are nested too deeply, or have half of a surrogate pair; give plain JSON") from None
         return found

@@ -28,7 +28,7 @@ from .conceptnet.routes import conceptnet_routes
 from .inference_routes import inferring_routes
 from .keys import Keys
 from .middleware import RequestMiddleware
-from .problems import Problem, invalid_parameters, refuse_unknown_parameters
+from .problems import Problem, invalid, refuse_unknown_parameters
 from .routes import exploring_routes, querying_routes, reporting_routes, scoring_routes
 from .service import Service, Settings
 
@@ -117,7 +117,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _invalid(request: Request, error: Exception) -> Response:
     """Handle a missing or invalid path or query parameter."""
     assert isinstance(error, RequestValidationError)
-    return invalid_parameters(error.errors()).response(request.scope)
+    return invalid(error.errors()).response(request.scope)
 
 
 def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:

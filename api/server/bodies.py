@@ -57,7 +57,7 @@ def parse(body: bytes, model: type[Model], check: Callable[[Any], None] = lambda
     try:
         return model.model_validate(found)
     except ValidationError as error:
-        raise invalid(error, model) from None
+        raise invalid(error.errors(include_url=False), model) from None
 
 
 def count_values(body: bytes) -> int:

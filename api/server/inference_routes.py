@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -20,44 +20,46 @@ from .service import Service
 if TYPE_CHECKING:
     from ...reasoning.inference import Chooser, Inference
 
+T = TypeVar("T")
 
-class _Opened:
-    """The inference over the service's graph, opened at the first request, since its table of events takes time to build."""
 
-    def __init__(self, graph: KnowledgeGraph | None, judges: Sequence[str] | None) -> None:
-        self._graph = graph
-        self._judges = judges if judges is not None or graph is not None else ["answers"]
-        self._lock = threading.Lock()
-        self._inference: Inference | None = None
-        self._chooser: Chooser | None = None
+def _once(load: Callable[[], T]) -> Callable[[], T]:
+    """Return a thread-safe function that calls ``load`` at its first call, and returns the same result from then on."""
+    lock = threading.Lock()
+    loaded: list[T] = []
 
-    def inference(self) -> Inference:
-        """Return the inference; the graph is known to exist."""
-        from ...reasoning.inference import load_inference
+    def get() -> T:
+        with lock:
+            if not loaded:
+                loaded.append(load())
+            return loaded[0]
 
-        assert self._graph is not None
-        with self._lock:
-            if self._inference is None:
-                self._inference = load_inference(self._graph)
-            return self._inference
+    return get
 
-    def chooser(self) -> Chooser:
-        """Return the chooser over the service's graph, by the choices alone where it has none and no judges are named."""
-        from ...reasoning.inference import load_chooser
 
-        with self._lock:
-            if self._chooser is None:
-                names = set(self._judges or ())
-                encoder = "default" if "similarity" in names else None
-                model = "default" if "yes-no" in names else None
-                self._chooser = load_chooser(self._graph, self._judges, encoder=encoder, model=model)
-            return self._chooser
+def _load_inference(graph: KnowledgeGraph) -> Inference:
+    from ...reasoning.inference import load_inference
+
+    return load_inference(graph)
+
+
+def _load_chooser(graph: KnowledgeGraph | None, judges: Sequence[str] | None) -> Chooser:
+    """Return the chooser; without a graph and named judges it judges by the choices alone."""
+    from ...reasoning.inference import load_chooser
+
+    if judges is None and graph is None:
+        judges = ["answers"]
+    names = judges or ()
+    encoder = "default" if "similarity" in names else None
+    model = "default" if "yes-no" in names else None
+    return load_chooser(graph, judges, encoder=encoder, model=model)
 
 
 def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> APIRouter:
     """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about a turn, and ``POST /v1/choose``."""
     router = APIRouter(tags=["inferences"])
-    opened = _Opened(service.graph, judges)
+    inference = _once(lambda: _load_inference(service.require_graph()))  # building its table of events takes time
+    chooser = _once(lambda: _load_chooser(service.graph, judges))
     longest = service.settings.item_characters
 
     @post_route(
@@ -74,7 +76,7 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
 
         def found() -> Response:
             questions = QUESTIONS if body.questions is None else [question_of(name) for name in body.questions]
-            rows = opened.inference().answer(body.dialogue, body.target, questions, limit=body.limit)
+            rows = inference().answer(body.dialogue, body.target, questions, limit=body.limit)
             pictures = [{"svg": row.svg(body.width)} if body.svg else {} for row in rows]
             return answer({"turns": [{**dump(row), **picture} for row, picture in zip(rows, pictures, strict=True)]})
 
@@ -90,7 +92,7 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
 
         def found() -> Response:
             one = Instance(body.id, body.dialogue, body.target, body.question, body.choices)
-            [row] = opened.chooser().choose([one], body.answers)
+            [row] = chooser().choose([one], body.answers)
             return answer(row.to_dict())
 
         with service.problems():

@@ -119,7 +119,7 @@ def key_digest(salt: bytes, key: bytes) -> bytes:
 
 _KEY = re.compile(rb"tacit_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _CHECK_SECONDS = 1.0
-_NO_ENTRY = Entry("0" * 12, b"\0" * 16, b"\0" * 32, "")  # hashed for unknown IDs too, so that the time tells nothing
+_NO_ENTRY = Entry("0" * 12, b"\0" * 16, b"\0" * 32, "")  # hashed for unknown IDs too, so that the time is the same
 
 
 class Keys:

@@ -275,7 +275,7 @@ class _Cycle:
         self._delivered = False
 
     async def part(self) -> bytes:
-        """Return the next part of the body; a client that went away is a 400."""
+        """Return the next part of the body; 400 if the client disconnected."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.unread = False

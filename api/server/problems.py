@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from fastapi import Request
 from fastapi.routing import APIRoute
-from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from starlette.responses import Response
 from starlette.types import Scope
 
@@ -120,16 +120,6 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
 # Validation errors as sentences, without the values.
 
 
-def invalid(error: ValidationError, model: type[Message]) -> Problem:
-    """Return the problem document of a body that is not a ``model``: the first error as a sentence, and the places of all."""
-    return _invalid("invalid-body", error.errors(include_url=False), model)
-
-
-def invalid_parameters(errors: Sequence[Any]) -> Problem:
-    """Return the problem document of FastAPI's errors of path and query parameters."""
-    return _invalid("invalid-parameter", errors)
-
-
 def refuse_unknown_parameters(request: Request) -> None:
     """Check that a route below ``/v1/`` takes the query parameters of a request; 422 if not."""
     route = request.scope.get("route")
@@ -148,13 +138,17 @@ def refuse_unknown_parameters(request: Request) -> None:
         )
 
 
-def _invalid(kind: str, errors: Sequence[Any], model: type[Message] | None = None) -> Problem:
+def invalid(errors: Sequence[Any], model: type[Message] | None = None) -> Problem:
+    """Return the problem document of pydantic's errors: the first as a sentence, and the places of all.
+
+    ``model``: what a body should be; None: the errors are those of path and query parameters.
+    """
     reasons: dict[str, str] = {}
     missed: set[tuple[str | int, ...]] = set()
     for one in sorted(errors, key=lambda one: one["type"] != "extra_forbidden"):  # a misspelt name before the missing one
         place = [part for part in one["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
         if one["type"] == "extra_forbidden":
-            near = get_close_matches(str(place[-1])[:_SHOWN_NAME], _names(place[:-1], model), 1)
+            near = get_close_matches(str(place[-1])[:_SHOWN_NAME], _fields(place[:-1], model), 1)
             missed.update((*place[:-1], name) for name in near)
         if one["type"] == "missing" and tuple(place) in missed:
             continue
@@ -164,7 +158,7 @@ def _invalid(kind: str, errors: Sequence[Any], model: type[Message] | None = Non
     shown = [{"at": at, "reason": reason} for at, reason in reasons.items()][:SHOWN_ERRORS]
     more = len(reasons) - 1
     rest = f" ({more} more error{'s' if more > 1 else ''})" if more else ""
-    return Problem(422, kind, f"{shown[0]['reason']}{rest}", extra={"errors": shown})
+    return Problem(422, "invalid-body" if model else "invalid-parameter", f"{shown[0]['reason']}{rest}", extra={"errors": shown})
 
 
 _SHOWN_NAME = 60
@@ -175,12 +169,7 @@ _WANTED = {
 }  # fmt: skip
 _LISTS = {
     "items": "a list of items",
-    "dialogue": "a list of texts",
-    "questions": "a list of texts",
-    "choices": "a list of texts",
-    "history": "a list of texts",
-    "references": "a list of texts",
-    "metrics": "a list of texts",
+    **dict.fromkeys(("dialogue", "questions", "choices", "history", "references", "metrics"), "a list of texts"),
 }
 _SIGNS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
 
@@ -192,7 +181,7 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
     if kind == "missing":
         return f"{_where(place[:-1])} has no {name}; give {_LISTS.get(name, 'a text')}" if model else f"{where} is missing"
     if kind == "extra_forbidden":
-        names = _names(place[:-1], model)
+        names = list(_fields(place[:-1], model))
         advice = did_you_mean(name, names, f"the names are {', '.join(names)}")
         return f"{_where(place[:-1])} has an unknown name {_shown(name)}; {advice}"
     if kind == "too_short":
@@ -216,7 +205,7 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
     if kind == "list_type":
         wanted = _LISTS.get(name, "a list")
     if kind == "model_type":
-        wanted = "an object with " + " and ".join(_required(place, model))
+        wanted = "an object with " + " and ".join(name for name, one in _fields(place, model).items() if one.is_required())
     if name == "id":
         wanted = "a text or a whole number"
     given = _KINDS.get(type(error.get("input")), "null")
@@ -231,16 +220,9 @@ def _where(place: Sequence[str | int]) -> str:
     return text.removeprefix(".") or "the body"
 
 
-def _model_at(place: Sequence[str | int], model: type[Message] | None) -> type[Message]:
-    return ScoreItem if place or model is None else model
-
-
-def _names(place: Sequence[str | int], model: type[Message] | None) -> list[str]:
-    return list(_model_at(place, model).model_fields)
-
-
-def _required(place: Sequence[str | int], model: type[Message] | None) -> list[str]:
-    return [name for name, field in _model_at(place, model).model_fields.items() if field.is_required()]
+def _fields(place: Sequence[str | int], model: type[Message] | None) -> dict[str, FieldInfo]:
+    """Return the fields of the object at a place: of ``model`` at the top, below it of an item, the only nested object."""
+    return (ScoreItem if place or model is None else model).model_fields
 
 
 def _shown(name: str) -> str:

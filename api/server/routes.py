@@ -43,7 +43,7 @@ def scoring_routes(service: Service) -> APIRouter:
     most, longest = service.settings.items, service.settings.item_characters
 
     def check_items(body: Any) -> None:
-        """Check what the validation of the model would report badly, or only after the work: a bare item, or too many items."""
+        """Check for a bare item, for which the model's error would be unclear, and, before validation, for too many items."""
         if not isinstance(body, dict):
             return
         if "items" not in body and body.keys() & {"history", "response"}:

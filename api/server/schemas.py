@@ -102,18 +102,12 @@ class InferRequest(Message):
     """A dialogue whose turns are asked about."""
 
     dialogue: Dialogue
-    target: int | None = Field(
-        None,
-        strict=True,
-        ge=-(2**53),
-        le=2**53,
-        description="The turn to ask about, from 0, negative from the end; default: every turn.",
-    )
+    target: _Whole | None = Field(None, description="The turn to ask about, from 0, negative from the end; default: every turn.")
     questions: Texts | None = Field(
         None,
         description="cause, subsequent, prerequisite, motivation, reaction, or CICERO's questions word for word; default: all.",
     )
-    limit: int = Field(3, strict=True, ge=1, le=100, description="Most answers to each question, best first.")
+    limit: int = Field(3, strict=True, ge=1, le=100, description="Maximum number of answers to each question, best first.")
     svg: bool = Field(False, strict=True, description="Return the answers about each turn as a picture too.")
     width: int = Field(960, strict=True, ge=240, le=2400, description="Width of the pictures in pixels.")
 

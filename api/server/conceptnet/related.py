@@ -21,7 +21,7 @@ from ....loaders import Vectors, open_vectors
 _BLOCK = 1 << 14
 """Vectors that are converted to float32 at a time."""
 _KEPT = 512 << 20
-"""Most bytes of all vectors in float32 that are kept in memory; more are converted for every request, which takes longer."""
+"""Largest size in bytes of all vectors as float32 to cache; larger ones are converted for every request, which is slower."""
 _NEIGHBOURS = 10
 _NEIGHBOUR_WEIGHT, _HEAVIEST = 0.01, 10.0
 

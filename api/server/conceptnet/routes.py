@@ -286,8 +286,8 @@ def _terms(uri: str) -> list[tuple[str, float]]:
 _DESCRIPTIONS = {
     "start": "URI of the start of the edges.", "end": "URI of their end.", "node": "URI of one of their two ends.",
     "other": "URI of the end that is not node.", "rel": "URI of the relation.", "dataset": "URI of the dataset.",
-    "source": "URI of a source.", "sources": "The same as source.", "limit": "Most results.",
-    "offset": "Results to leave out.", "grouped": "true: edges by feature.",
+    "source": "URI of a source.", "sources": "The same as source.", "limit": "Maximum number of results.",
+    "offset": "Number of results to skip.", "grouped": "true: edges by feature.",
     "filter": "Only terms that are this URI or below it, e.g. /c/en.", "node1": "URI of a term.", "node2": "URI of a term.",
     "language": "Code of the language.", "text": "A word or a phrase.",
 }  # fmt: skip
