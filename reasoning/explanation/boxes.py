@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from .scene import By, Chain, Step, Word
+from .scene import SIMILARITY, Chain, Step, Word
 from .svg import SMALL, TEXT, arrowhead, curve, fit, head_length, label, line, one_line, px, rect, width_of, wrap
 
 Point = tuple[float, float]
@@ -136,7 +136,7 @@ _SEGMENT_PAD = 8.0
 _LABEL, _LABELS = 150.0, 100.0  # most pixels of the label of one relation, of several
 _NODE_WIDTHS = (0.42, 0.34, 0.26, 0.21)  # of the row, tried from the widest
 _LEAST_NODE = 84.0
-_THINNEST, _THICKEST, _SIMILARITY = 1.2, 5.0, 2.0
+_THINNEST, _THICKEST, _SIMILAR = 1.2, 5.0, 2.0
 
 
 class _Segment:
@@ -220,6 +220,7 @@ class ChainRows:
 
     def draw(self, start: Point | None, end: Point | None) -> Iterator[str]:
         """Yield the elements of the chain; its line begins and ends at points of boxes if they are given."""
+        thick = _THINNEST + (_THICKEST - _THINNEST) * self._part
         for number, row in enumerate(self._rows):
             y, first = self.y + self._lines[number], row[0] if row else None
             if not number:
@@ -230,17 +231,15 @@ class ChainRows:
                 x = before.x1 if isinstance(before, _Segment) else before.x + before.width / 2
                 turn = self.y + self._tops[number]
                 path = f"M{px(x)} {px(self.y + self._lines[number - 1])}V{px(turn)}H{px(self.x)}V{px(y)}"
-                yield line(path, first.step.by.value, _THINNEST)
+                yield line(path, first.step.by, _THINNEST)
             for one in row:
                 if isinstance(one, _Segment):
-                    begin = start if one is self._rows[0][0] else None
+                    begin, indent = (start, self._indent) if one is self._rows[0][0] else (None, 0.0)
                     stop = end if one is self._rows[-1][-1] else None
-                    indent = self._indent if one is self._rows[0][0] else 0.0
-                    yield from _draw_segment(one, y, _thickness(self._part, one.step.by), indent, begin, stop)
-        for row in self._rows:  # over the lines
-            for one in row:
-                if isinstance(one, Box):
-                    yield from one.draw()
+                    yield from _draw_segment(one, y, thick, indent, begin, stop)
+        for one in (part for row in self._rows for part in row):  # over the lines
+            if isinstance(one, Box):
+                yield from one.draw()
 
 
 def _parts(chain: Chain, node: float) -> list[Box | _Segment]:
@@ -265,8 +264,10 @@ def _even_width(row: Sequence[Box | _Segment], indent: float) -> float:
 
 
 def _draw_segment(part: _Segment, y: float, thick: float, indent: float, start: Point | None, end: Point | None) -> Iterator[str]:
-    """Yield a line with its relations above it, beyond ``indent`` pixels, and with an arrowhead."""
-    onwards, style = part.step.onwards, part.step.by.value
+    """Yield a line with its relations above it, beyond ``indent`` pixels, and with an arrowhead; similarities are thin."""
+    onwards, style, quiet = part.step.onwards, part.step.by, ""
+    if style == SIMILARITY:
+        thick, quiet = min(thick, _SIMILAR), "quiet"
     head = head_length(thick) - 1
     (x0, y0), (x1, y1) = start or (part.x0, y), end or (part.x1, y)
     first, last = x0 + (head if onwards is False else 0), x1 - (head if onwards else 0)
@@ -275,14 +276,7 @@ def _draw_segment(part: _Segment, y: float, thick: float, indent: float, start: 
     yield line(path, style, thick)
     if onwards is not None:
         yield arrowhead(*((x1, y1) if onwards else (x0, y0)), onwards, style, thick)
-    quiet = "quiet" if part.step.by is By.SIMILARITY else ""
     yield label((part.x0 + indent + part.x1) / 2, y - _LIFT, part.label, SMALL, quiet, anchor="middle", title=part.whole)
-
-
-def _thickness(part: float, by: By) -> float:
-    """Return the width of a line for a chain with ``part`` of the strongest, 0..1; similarities are thin."""
-    thick = _THINNEST + (_THICKEST - _THINNEST) * part
-    return min(thick, _SIMILARITY) if by is By.SIMILARITY else thick
 
 
 def draw_chains(rows: Sequence[ChainRows], boxes: Mapping[Word, Box]) -> Iterator[str]:
@@ -295,8 +289,7 @@ def draw_chains(rows: Sequence[ChainRows], boxes: Mapping[Word, Box]) -> Iterato
 
     def port(word: Word | None, row: ChainRows) -> Point | None:
         """The point where the row meets the box of a word."""
-        box = boxes.get(word) if word else None
-        if box is None or word is None:
+        if word is None or (box := boxes.get(word)) is None:
             return None
         here = meeting[word]
         x = box.x + box.width if box.x < row.x else box.x

@@ -14,10 +14,9 @@ from ...graph.model import Assertion, Path
 from ...graph.names import text_of
 from .boxes import GAP, ChainRows, draw_chains, height_of, small_box, stack
 from .scene import Chain, Word, inner_nodes, steps_of
-from .svg import MARGIN, SMALL, Picture, Sheet, one_line
+from .svg import MARGIN, SMALL, Picture, Sheet, first_of, one_line
 
 NARROWEST, WIDEST = 320, 2400
-MOST = 50
 
 _GUTTER = 26.0
 _NODE = 0.24  # of the width, at most
@@ -44,12 +43,7 @@ def draw_paths(paths: Iterable[PathLikeRow], *, width: int = 960, most: int = 12
         InputError: there is no path, one of them is neither a path nor a triple of texts, or a number is out of range.
     """
     sheet = Sheet(width, NARROWEST, WIDEST)
-    if not 1 <= most <= MOST:
-        raise InputError(f"most must be from 1 to {MOST}, not {most}")
-    given = [_as_path(one) for one in paths]
-    if not given:
-        raise InputError("there is no path to draw; give at least one")
-    shown, left_out = given[:most], len(given) - min(most, len(given))
+    shown, left_out = first_of([_as_path(one) for one in paths], most, "path")
     groups = [list(group) for _, group in groupby(shown, key=lambda one: one.nodes[0])]
     chains = [_chain(path, number) for number, group in enumerate(groups) for path in group]
     words = dict.fromkeys(word for chain in chains for word in (chain.left, chain.right) if word is not None)

@@ -9,7 +9,7 @@ from ..base import Score
 from ..registry import METRIC_REGISTRY
 from .boxes import Box, ChainRows, Paragraph, draw_chains, height_of, small_box, stack
 from .explained import explain, explain_value
-from .scene import By, Chain, Scene, Word, scene_of
+from .scene import GRAPH, MODEL, SIMILARITY, Chain, Scene, Word, scene_of
 from .svg import MARGIN, SMALL, TEXT, TINY, Picture, Sheet, fit, label, line, one_line, px, rect, width_of
 
 NARROWEST, WIDEST = 320, 2400
@@ -21,7 +21,7 @@ _GUTTER, _BETWEEN, _BETWEEN_TURNS = 40.0, 18.0, 12.0
 _MOST_TURNS, _MOST_LINES = 3, 8
 _LONGEST_TURN, _DESCRIBED_TURNS = 500, 20
 _BAR_ROW, _NUMBER = 24.0, 64.0
-_LEGEND = {By.GRAPH: "in the graph", By.MODEL: "predicted by a model", By.SIMILARITY: "similarity"}
+_LEGEND = {GRAPH: "in the graph", MODEL: "predicted by a model", SIMILARITY: "similarity"}
 
 
 def draw(history: Sequence[str], response: str, score: Score, width: int = 960) -> Picture:
@@ -46,7 +46,7 @@ def draw(history: Sequence[str], response: str, score: Score, width: int = 960) 
     shown = {step.by for chain in scene.chains for step in chain.steps}
     attention = any(chain.attention for chain in scene.chains)
     note = "thickness: a model's attention" if attention else "thickness: share of the score"
-    sheet.legend([(by.value, _LEGEND[by]) for by in By if by in shown], note)
+    sheet.legend([(by, text) for by, text in _LEGEND.items() if by in shown], note)
     sheet.write(str(score.signature), TINY, 4)
     return sheet.picture(explain_value(score), _description(history, response, score))
 
@@ -69,9 +69,7 @@ def _head(score: Score, sheet: Sheet) -> None:
 
 
 def _cards(history: Sequence[str], response: str, scene: Scene, width: float, boxed: bool) -> tuple[list[Box], dict[Word, Box]]:
-    """Return the boxes of the shown turns and, as the last, of the response, and the boxes of the words in them; without
-    ``boxed`` only of words without a chain.
-    """
+    """Return the boxes of turns and, last, of the response, and those of their words; without ``boxed`` of unchained words."""
     boxes: dict[Word, Box] = {}
     joined = {word for chain in scene.chains for word in (chain.left, chain.right)}
 
@@ -156,8 +154,7 @@ def _stacked(history: Sequence[str], response: str, scene: Scene, sheet: Sheet) 
 
 
 def _draw_bars(scene: Scene, score: Score, sheet: Sheet) -> None:
-    """Add pieces without a place in a text as a waterfall chart: each bar begins where the one above ended; the last is the
-    score."""
+    """Add pieces without a place in a text as a waterfall chart, whose last bar is the score."""
     ends = [0.0]
     for bar in scene.bars:
         ends.append(ends[-1] + bar.share)

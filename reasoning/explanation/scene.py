@@ -8,8 +8,8 @@ of the history to one of the response, with steps that are assertions of the gra
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from math import isfinite, isnan
 from typing import NamedTuple
 
@@ -23,15 +23,10 @@ MOST_CHAINS = 16
 MOST_WORDS = 12
 MOST_BARS = 12
 
+GRAPH, MODEL, SIMILARITY = "graph", "model", "similarity"
+"""Sources of a step (similarity includes identity of two texts), which are also the styles of its line."""
+
 _TUPLE = re.compile(r"^(.+?) -(\w+)-> (.+)$", re.DOTALL)
-
-
-class By(Enum):
-    """Source of a step: the graph, a model, or similarity (or identity) of two texts."""
-
-    GRAPH = "graph"
-    MODEL = "model"
-    SIMILARITY = "similarity"
 
 
 class Word(NamedTuple):
@@ -49,7 +44,7 @@ class Step(NamedTuple):
 
     labels: tuple[str, ...]
     onwards: bool | None
-    by: By
+    by: str
 
 
 class Chain(NamedTuple):
@@ -95,25 +90,22 @@ def scene_of(score: Score) -> Scene:
     found.sort(key=lambda chain: -chain.weight)  # stable: the metric's own order among equals
     chains, words = _strongest(found)
     for piece in pieces:
-        if piece.response is not None and not any(_chains(piece)) and _count(words, None) < MOST_WORDS:
-            words.setdefault(_word(piece.response, None))
+        if piece.response is not None and not any(_chains(piece)) and sum(word.turn is None for word in words) < MOST_WORDS:
+            words.add(_word(piece.response, None))
     bars = [_bar(piece) for piece in pieces if not _is_chain(piece) and piece.kind != "part" and isfinite(piece.share)]
     facts = [(piece.name, piece.value) for piece in pieces if piece.kind == "part"]
     ordered = sorted(words, key=lambda word: (word.turn is None, word.turn or 0, word[1:]))
     return Scene(chains, len(found) - len(chains), ordered, _summed(bars), facts)
 
 
-def _count(words: dict[Word, None], turn: int | None) -> int:
-    return sum((word.turn is None) == (turn is None) for word in words)
-
-
-def _strongest(chains: Sequence[Chain]) -> tuple[list[Chain], dict[Word, None]]:
+def _strongest(chains: Sequence[Chain]) -> tuple[list[Chain], set[Word]]:
     """Return the strongest chains within the limits, with their words."""
-    words: dict[Word, None] = {}
+    words: set[Word] = set()
     chosen: list[Chain] = []
     for chain in chains:
-        both = {**words, **{word: None for word in (chain.left, chain.right) if word is not None}}
-        if len(chosen) < MOST_CHAINS and _count(both, 0) <= MOST_WORDS and _count(both, None) <= MOST_WORDS:
+        both = words | {word for word in (chain.left, chain.right) if word is not None}
+        sides = Counter(word.turn is None for word in both)
+        if len(chosen) < MOST_CHAINS and max(sides.values(), default=0) <= MOST_WORDS:
             chosen.append(chain)
             words = both
     return chosen, words
@@ -152,20 +144,20 @@ def _chains(piece: Piece) -> Iterator[Chain]:
 
 def _of_path(piece: Piece, left: Word, right: Word) -> Chain:
     """Return the chain of a piece that connects two words; parallel assertions in its direction are labels of a single step."""
-    steps = steps_of(piece.path, By.GRAPH if piece.asserted else By.MODEL) if piece.path else ()
+    steps = steps_of(piece.path, GRAPH if piece.asserted else MODEL) if piece.path else ()
     if len(steps) == 1:
         beside = [part.path for part in piece.rests_on if part.kind == "parallel" and part.path]
         same = [label for path in beside for row in steps_of(path) if row.onwards == steps[0].onwards for label in row.labels]
         steps = (steps[0]._replace(labels=(*steps[0].labels, *same)),)
     if not steps:
         text = "no path" if piece.hops is None else f"{piece.hops} hops" if piece.hops else "the same concept"
-        steps = (Step((text,), None, By.GRAPH if piece.hops else By.SIMILARITY),)
+        steps = (Step((text,), None, GRAPH if piece.hops else SIMILARITY),)
     attention = piece.kind == "edge"
     share = piece.value if attention else piece.share
     return Chain(left, right, steps, inner_nodes(piece.path) if piece.path else (), share, attention=attention)
 
 
-def steps_of(path: Path, by: By = By.GRAPH) -> tuple[Step, ...]:
+def steps_of(path: Path, by: str = GRAPH) -> tuple[Step, ...]:
     """Return the assertions of a path as steps."""
     rows = zip(path.nodes, path.assertions, strict=False)
     return tuple(Step((row.relation,), row.head == start, by) for start, row in rows)
@@ -177,20 +169,19 @@ def inner_nodes(path: Path) -> tuple[str, ...]:
 
 
 def _of_tuple(piece: Piece) -> Chain:
-    """Return the chain of an event tuple: from its head by the relation to the closest known tail, which is similar to its
-    own."""
+    """Return the chain of an event tuple: from its head by the relation to the closest known tail, then to its own tail."""
     match = _TUPLE.match(piece.name)
     head, relation, tail = match.groups() if match else (piece.name, "", "")
     left = _word(piece.history, piece.turn) if piece.history is not None and piece.turn is not None else None
     right = _word(piece.response, None) if piece.response is not None else None
     closest = piece.rests_on[0] if piece.rests_on else None
-    steps, nodes = [Step((f"{relation} {piece.value:.2f}".strip(),), True, By.MODEL)], []
+    steps, nodes = [Step((f"{relation} {piece.value:.2f}".strip(),), True, MODEL)], []
     if closest is not None and closest.path is not None:
         start, end = closest.path.nodes
-        known = steps_of(closest.path, By.GRAPH if closest.asserted else By.MODEL)
-        steps, nodes = [*known, Step((f"≈ {closest.value:.2f}",), None, By.SIMILARITY)], [text_of(end)]
+        known = steps_of(closest.path, GRAPH if closest.asserted else MODEL)
+        steps, nodes = [*known, Step((f"≈ {closest.value:.2f}",), None, SIMILARITY)], [text_of(end)]
         if closest.kind == "nearest-tail":
-            steps, nodes = [Step(("≈",), None, By.SIMILARITY), *steps], [text_of(start), *nodes]
+            steps, nodes = [Step(("≈",), None, SIMILARITY), *steps], [text_of(start), *nodes]
     return Chain(left, right, tuple(steps), tuple(nodes), piece.share, "" if left else head, "" if right else tail)
 
 

@@ -12,6 +12,7 @@ from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path as FilePath
+from typing import TypeVar
 from unicodedata import category, combining, east_asian_width
 
 from ...graph.errors import InputError
@@ -20,6 +21,8 @@ TEXT, SMALL, TINY = 13.0, 11.5, 10.5
 """Font sizes in pixels."""
 MARGIN = 24.0
 ELLIPSIS = "…"
+MOST = 50
+Row = TypeVar("Row")
 
 # Widths of Arial, Helvetica and Liberation Sans, in thousandths of the font size. Every text element states its width, so that
 # a viewer with another font fits it to the same place, and nothing overlaps.
@@ -122,17 +125,14 @@ def px(value: float) -> str:
 
 def label(x: float, y: float, text: str, size: float = TEXT, style: str = "", *, anchor: str = "start", title: str = "") -> str:
     """Return a text whose baseline is anchored (``start``, ``middle``, ``end``) at a point; ``title`` is its tooltip."""
+    if not text:
+        return ""
     width = px(width_of(text, size, bold="bold" in style))
+    kind = (f' class="{style}"' if style else "") + (f' text-anchor="{anchor}"' if anchor != "start" else "")
     more = f"<title>{escape(one_line(title))}</title>" if title and one_line(title) != text else ""
     return (
-        (
-            f'<text x="{px(x)}" y="{px(y)}" font-size="{px(size)}" class="{style}" text-anchor="{anchor}" textLength="{width}" '
-            f'lengthAdjust="spacingAndGlyphs">{escape(text)}{more}</text>'
-        )
-        .replace(' class=""', "")
-        .replace(' text-anchor="start"', "")
-        if text
-        else ""
+        f'<text x="{px(x)}" y="{px(y)}" font-size="{px(size)}"{kind} textLength="{width}" '
+        f'lengthAdjust="spacingAndGlyphs">{escape(text)}{more}</text>'
     )
 
 
@@ -162,6 +162,15 @@ def arrowhead(x: float, y: float, right: bool, style: str, thickness: float) -> 
     back = x + head_length(thickness) * (-1 if right else 1)
     half = 3.5 + thickness * 0.7
     return f'<path d="M{px(x)} {px(y)}L{px(back)} {px(y - half)}V{px(y + half)}Z" class="tip {style}"/>'
+
+
+def first_of(rows: Sequence[Row], most: int, name: str) -> tuple[Sequence[Row], int]:
+    """Return the first ``most`` rows and the number of others; raise InputError unless there is a row and most is 1..50."""
+    if not 1 <= most <= MOST:
+        raise InputError(f"most must be from 1 to {MOST}, not {most}")
+    if not rows:
+        raise InputError(f"there is no {name} to draw; give at least one")
+    return rows[:most], max(len(rows) - most, 0)
 
 
 class Sheet:

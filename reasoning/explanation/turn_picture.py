@@ -9,35 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from ...graph.errors import InputError
 from ...graph.names import text_of
 from ...graph.questions import Question
 from .boxes import Box, Paragraph, height_of, stack
-from .scene import By
-from .svg import MARGIN, SMALL, TINY, Picture, Sheet, arrowhead, curve, head_length, label, line, one_line, px
+from .scene import GRAPH, MODEL, SIMILARITY
+from .svg import MARGIN, SMALL, TINY, Picture, Sheet, arrowhead, curve, first_of, head_length, label, line, one_line, px
 
 if TYPE_CHECKING:
     from ..inference.answers import Answer, TurnAnswers
 
 NARROWEST, WIDEST = 240, 2400
-MOST = 50
 
-TITLES: Mapping[Question, str] = MappingProxyType(
-    {
-        Question.CAUSE: "Cause",
-        Question.SUBSEQUENT: "Subsequent event",
-        Question.PREREQUISITE: "Prerequisite",
-        Question.MOTIVATION: "Motivation",
-        Question.REACTION: "Reaction",
-    }
-)
+TITLES: Mapping[Question, str] = {
+    Question.CAUSE: "Cause",
+    Question.SUBSEQUENT: "Subsequent event",
+    Question.PREREQUISITE: "Prerequisite",
+    Question.MOTIVATION: "Motivation",
+    Question.REACTION: "Reaction",
+}
 _BEFORE = (Question.CAUSE, Question.PREREQUISITE, Question.MOTIVATION)
 
 NO_EDGE = "no edge"
-_LEGEND = {By.GRAPH: "edge of the event", By.SIMILARITY: "edge of a similar event", By.MODEL: "from a model, no edge"}
+_LEGEND = {GRAPH: "edge of the event", SIMILARITY: "edge of a similar event", MODEL: "from a model, no edge"}
 
 _STACKED = 640  # below this width the answers are below the turn
 _GUTTER, _CARD, _WIDEST_CARD = 0.06, 0.24, 300.0
@@ -61,11 +56,7 @@ def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, most: int = 12
         InputError: there is no turn, or a number is out of range.
     """
     sheet = Sheet(width, NARROWEST, WIDEST)
-    if not 1 <= most <= MOST:
-        raise InputError(f"most must be from 1 to {MOST}, not {most}")
-    if not turns:
-        raise InputError("there is no turn to draw; give at least one")
-    shown, left_out = turns[:most], len(turns) - min(most, len(turns))
+    shown, left_out = first_of(turns, most, "turn")
     for one in shown:
         (_stacked if width < _STACKED else _side_by_side)(one, sheet)
         sheet.y += _BETWEEN_TURNS
@@ -73,7 +64,7 @@ def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, most: int = 12
     if left_out:
         sheet.write(f"and {left_out} more turn{'s' if left_out > 1 else ''}", SMALL)
     sources = {_by(answer) for turn in shown for answers in turn.answers.values() for answer in answers}
-    sheet.legend([(by.value, text) for by, text in _LEGEND.items() if by in sources])
+    sheet.legend([(by, text) for by, text in _LEGEND.items() if by in sources])
     for signature in dict.fromkeys(turn.signature for turn in shown):
         sheet.write(signature, TINY, 4)
     which = f"turn {shown[0].turn + 1}" if len(turns) == 1 else f"{len(turns)} turns"
@@ -103,10 +94,10 @@ def described_turn(turn: TurnAnswers) -> str:
     return " ".join([f"Turn {turn.turn + 1}: {one_line(turn.text)}", *branches])
 
 
-def _by(answer: Answer) -> By:
+def _by(answer: Answer) -> str:
     if answer.edge is None:
-        return By.MODEL
-    return By.SIMILARITY if answer.origin == "nearest" else By.GRAPH
+        return MODEL
+    return SIMILARITY if answer.origin == "nearest" else GRAPH
 
 
 def _card(turn: TurnAnswers, width: float) -> Box:
@@ -126,7 +117,7 @@ class _Branch:
         self.title, self.answers = TITLES[question], turn.answers[question]
         self.boxes = [
             Box(
-                _by(answer).value,
+                _by(answer),
                 [Paragraph(one_line(answer_text(answer))), Paragraph(one_line(edge_text(answer)), TINY, "quiet")],
                 width,
                 title=f"{answer_text(answer)}: {edge_text(answer)}",
@@ -146,7 +137,7 @@ class _Branch:
             end, middle = (box.x if onwards else box.x + box.width), box.middle
             bent = end - head_length(_LINE) * (1 if onwards else -1)
             x0, y0 = start[0], middle if start[1] is None else start[1]
-            style = "faint" if answer is None else _by(answer).value
+            style = "faint" if answer is None else _by(answer)
             yield line(f"M{px(x0)} {px(y0)}{curve(x0, y0, bent, middle)}H{px(end)}", style, _LINE)
             if answer is not None:
                 yield arrowhead(bent if answer.backwards else end, middle, onwards != answer.backwards, style, _LINE)
