@@ -44,7 +44,7 @@ def infer(
         list[str] | None,
         option("NAME", "cause, subsequent, prerequisite, motivation or reaction; repeatable.", default="all five"),
     ] = None,
-    limit: Annotated[int, option("N", "Most answers to each question, best first.", min=1)] = 3,
+    limit: Annotated[int, option("N", "Maximum number of answers to each question, best first.", min=1)] = 3,
     nearest: Annotated[int, option("N", "Like events to ask where the graph lacks the event; 0: none.", min=0)] = 3,
     encoder: Annotated[
         str | None, option("ID", "Find like events with a sentence encoder: an ID or folder, or default.", default="by words")
