@@ -1,14 +1,13 @@
 """How well coherence and its parts agree with people, per data set and system.
 
-    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--language-model MODEL] [--against ROW]
+    python benchmarks/coherence_table.py JUDGEMENTS... [--checkpoint NAME=FOLDER]... [--against ROW]
         [--json FILE] [--shipped-card]
 
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
 JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
 system of it, with its 95% bootstrap interval over conversations; a data set with several systems also has the mean over them.
-With a language model ``expectation`` is a row, and checkpoints that were weighed with it use it. ``--against`` adds what every
-row has more than that one, with the interval of the paired bootstrap. ``--shipped-card`` writes the card of the shipped
-checkpoint anew, with what it gives here.
+``--against`` adds what every row has more than that one, with the interval of the paired bootstrap. ``--shipped-card`` writes
+the card of the shipped checkpoint anew, with what it gives here.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.evaluation.agreement import conversations, numbered
 from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt
 from tacit.reasoning.evaluation.resampling import correlations
-from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, SHIPPED, open_checkpoint
+from tacit.reasoning.metrics.coherence.checkpoint import SHIPPED, open_checkpoint
 from tacit.reasoning.training.card import coherence_card as card
 
 KINDS = ("pearson", "spearman")
@@ -47,17 +46,14 @@ def groups_of(judged: Sequence[Judgement]) -> Groups:
     return dict(sorted(found.items()))
 
 
-def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path], language_model: str | None) -> dict[str, Any]:
+def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path]) -> dict[str, Any]:
     """Return the scores of every row of the table."""
     items = [Item(one.history, one.response) for one in judged]
     metrics = {"similarity": load_metric("similarity"), "repetition": load_metric("repetition")}
-    if language_model is not None:
-        metrics["expectation"] = load_metric("expectation", language_model=language_model)
     for name, folder in checkpoints.items():
         for part in ("association", "selection"):
             metrics[f"{part}, {name}"] = load_metric(part, checkpoint=folder)
-        heard = {"language_model": language_model} if EXPECTATION in open_checkpoint(folder).parts else {}
-        metrics[f"coherence, {name}"] = load_metric("coherence", checkpoint=folder, **heard)
+        metrics[f"coherence, {name}"] = load_metric("coherence", checkpoint=folder)
     return {name: np.array([one.value for one in metric.score_batch(items)]) for name, metric in metrics.items()}
 
 
@@ -127,7 +123,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("judgements", nargs="+")
     parser.add_argument("--checkpoint", action="append", default=[], metavar="NAME=FOLDER", help="another row; repeatable")
-    parser.add_argument("--language-model", metavar="MODEL")
     parser.add_argument("--against", metavar="ROW", help="a row of the table, as it is called there")
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", type=Path, help="write every correlation here")
@@ -140,7 +135,7 @@ def main() -> None:
     checkpoints = {"shipped": SHIPPED} | {
         name: Path(folder) for name, _, folder in (one.partition("=") for one in arguments.checkpoint)
     }
-    scores = scores_of(judged, checkpoints, arguments.language_model)
+    scores = scores_of(judged, checkpoints)
     known = np.isfinite(np.stack(list(scores.values()))).all(axis=0)
     print(f"{known.sum():,} of {len(judged):,} responses, those that every row can judge\n")
     judged = [one for one, kept in zip(judged, known.tolist(), strict=True) if kept]

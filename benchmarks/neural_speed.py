@@ -1,16 +1,13 @@
 """How fast coherence and GRADE score beside the bare sentence encoder on the same texts, and GRADE's graph part alone.
 
     python benchmarks/neural_speed.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH --grade FOLDER]
-        [--checkpoint FOLDER] [--language-model MODEL] [--items N] [--rounds N] [--json]
+        [--checkpoint FOLDER] [--items N] [--rounds N] [--json]
 
 Every turn from the second on is an item. A metric starts with nothing remembered, all items at once and in a stream of 1,024 at
 a time, as the command line scores; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn that
 the items need once, all together. "Graph part" goes from keywords to tensors: dialogue graphs with their hops, concepts' rows,
 padding; keywords of an utterance and rows of a concept are remembered, as in any run over dialogues. Vectors of concepts lie on
-the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out,
-and without a language model expectation is. With one, the bare language model is transformers alone, which reads the same texts
-(each response after its turns, and by itself) sorted by length, 16 at a time, with logits for the responses' tokens alone; a
-checkpoint that was weighed with it is measured beside both bare models.
+the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out.
 """
 
 from __future__ import annotations
@@ -32,20 +29,15 @@ from tacit.graph.item import Item
 from tacit.loaders import ItemError, read_items
 from tacit.reasoning import load_metric, lru_cache
 from tacit.reasoning.base import Metric
-from tacit.reasoning.metrics.coherence.checkpoint import EXPECTATION, open_checkpoint, open_encoder_of
-from tacit.reasoning.metrics.coherence.parts import RECENT, open_language_model, spoken_turns
+from tacit.reasoning.metrics.coherence.checkpoint import open_checkpoint, open_encoder_of
 from tacit.reasoning.metrics.grade.metric import Grade
 from tacit.reasoning.metrics.grade.network import graph_tensors
-from tacit.reasoning.models.batching import padded
-from tacit.reasoning.models.causal_lm import CausalModel
 from tacit.reasoning.models.encoder import CACHE_SIZE, TextEncoder, open_encoder
 from tacit.reasoning.scorer import score_items
-from tacit.reasoning.text.turns import one_line, transcript
 from threadpoolctl import threadpool_limits
 
 DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 TURNS = 2
-FIVE = "coherence of five parts"
 
 Work = Callable[[], object]
 
@@ -67,30 +59,6 @@ def library_encoder(encoder: TextEncoder) -> Callable[[list[str]], object] | Non
     return partial(library.encode, show_progress_bar=False)
 
 
-def library_language_model(model: CausalModel, items: list[Item]) -> Work:
-    """Return the work of reading what expectation asks about with transformers alone."""
-    import torch
-
-    before = [transcript([turn.text for turn in spoken_turns(item)[-RECENT:]]) for item in items]
-    asked = [(start, f" {one_line(item.response)}") for item, start in zip(items, before, strict=True)]
-    asked += [(transcript([]), response) for _, response in asked]
-    asked = sorted(dict.fromkeys(asked), key=lambda one: len("".join(one)))
-
-    def work() -> None:
-        with torch.inference_mode():
-            for start in range(0, len(asked), 16):
-                some = asked[start : start + 16]
-                ends = [len(row) for row in model.tokens([response for _, response in some])]
-                ids, inside = (
-                    torch.from_numpy(array) for array in padded(model.tokens(["".join(one) for one in some]), model.begin)
-                )
-                states = model.body(input_ids=ids, attention_mask=inside.long())[0]
-                lengths = inside.sum(1).tolist()
-                model.head(torch.cat([row[n - end : n] for row, n, end in zip(states, lengths, ends, strict=True)]))
-
-    return work
-
-
 def stream(metric: Metric, items: list[Item]) -> None:
     """Score as the command line does."""
     for _ in score_items(items, [metric]):
@@ -109,17 +77,13 @@ def graph_part(metric: Grade, items: list[Item]) -> Work:
     return work
 
 
-def measure(
-    metrics: dict[str, Metric], encoder: TextEncoder, items: list[Item], rounds: int, language_model: CausalModel | None
-) -> dict[str, float]:
-    """Return items a second of everything, and ratios to the bare models."""
+def measure(metrics: dict[str, Metric], encoder: TextEncoder, items: list[Item], rounds: int) -> dict[str, float]:
+    """Return items a second of everything, and ratios to the bare encoder."""
     texts = list(dict.fromkeys(text for item in items for text in (*item.history[-TURNS:], item.response)))
     works: dict[str, Work] = {"bare encoder": partial(encoder.pooled, texts)}
     library = library_encoder(encoder)
     if library is not None:
         works["bare encoder of sentence-transformers"] = partial(library, texts)
-    if language_model is not None:
-        works["bare language model"] = library_language_model(language_model, items)
     for name, metric in metrics.items():
         works[name] = partial(metric.score_batch, items)
         works[f"{name}, in a stream"] = partial(stream, metric, items)
@@ -135,12 +99,6 @@ def measure(
     for name in list(works)[1:]:
         pairs = zip(taken["bare encoder"], taken[name], strict=True)
         found[f"{name} / bare encoder"] = statistics.median(bare / ours for bare, ours in pairs)
-    for name in [EXPECTATION, FIVE] if language_model is not None else []:
-        for one in [name, f"{name}, in a stream"] if name in works else []:
-            rows = zip(taken["bare encoder"], taken["bare language model"], taken[one], strict=True)
-            both = ((first if name == FIVE else 0.0) + second for first, second, _ in rows)
-            bare = "both bare models" if name == FIVE else "bare language model"
-            found[f"{one} / {bare}"] = statistics.median(models / ours for models, ours in zip(both, taken[one], strict=True))
     for metric in metrics.values():
         if isinstance(metric, Grade):
             part = graph_part(metric, items)
@@ -155,7 +113,6 @@ def main() -> None:
     parser.add_argument("--graph")
     parser.add_argument("--grade", type=Path, help="a folder that tacit train grade wrote")
     parser.add_argument("--checkpoint", type=Path, help="a folder that tacit train coherence wrote; else the one that ships")
-    parser.add_argument("--language-model", metavar="MODEL")
     parser.add_argument("--items", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
@@ -172,17 +129,12 @@ def main() -> None:
     items = [Item(row.history, row.response) for row in islice(rows, arguments.items)]
     checkpoint = open_checkpoint(arguments.checkpoint)
     encoder = open_encoder_of(checkpoint, None, device="cpu", cache_size=CACHE_SIZE)
-    model = open_language_model(arguments.language_model, device="cpu") if arguments.language_model is not None else None
     with threadpool_limits(1), ExitStack() as opened:
-        heard = {"language_model": arguments.language_model} if EXPECTATION in checkpoint.parts else {}
-        name = FIVE if heard else "coherence"
-        metrics = {name: load_metric("coherence", checkpoint=checkpoint, device="cpu", **heard)}
-        if arguments.language_model is not None:
-            metrics[EXPECTATION] = load_metric(EXPECTATION, language_model=arguments.language_model, device="cpu")
+        metrics = {"coherence": load_metric("coherence", checkpoint=checkpoint, device="cpu")}
         if arguments.grade is not None:
             graph = opened.enter_context(open_index(opened.enter_context(open_graph(arguments.graph))))
             metrics["grade"] = load_metric("grade", graph, model=arguments.grade, encoder=open_encoder(device="cpu"))
-        result = measure(metrics, encoder, items, arguments.rounds, model)
+        result = measure(metrics, encoder, items, arguments.rounds)
     if arguments.json:
         print(json.dumps(result))
         return

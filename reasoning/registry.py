@@ -100,13 +100,6 @@ METRIC_REGISTRY = Registry(
             summary="Whether the response would be picked among others as what follows the last two turns.",
             chosen_on=_COHERENCE_SETS, learnt_from=_COHERENCE_CORPORA,
         ),
-        "expectation": MetricKind(
-            home="metrics.coherence.parts:make_expectation", range="at most 1; 0 for no more than by chance",
-            **_NEURAL,
-            summary="How much of the response a language model expected after the history.",
-            model="HuggingFaceTB/SmolLM2-135M-Instruct", get_model="hf download HuggingFaceTB/SmolLM2-135M-Instruct",
-            chosen_on=_COHERENCE_SETS,
-        ),
         "repetition": MetricKind(
             home="metrics.coherence.parts:make_repetition", range="0 to 1", better="lower",
             summary="How much the response repeats one of the last four turns.",

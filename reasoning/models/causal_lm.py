@@ -38,18 +38,6 @@ class _Sequence(NamedTuple):
     start: int
 
 
-class TokenLosses(NamedTuple):
-    """The loss of each token of a text.
-
-    Attributes:
-        spans: start and end of each token in the text.
-        losses: negative log-likelihoods in nats, >= 0, one for each span.
-    """
-
-    spans: tuple[tuple[int, int], ...]
-    losses: NDArray[np.float64]
-
-
 class CausalModel:
     """A causal language model with its tokenizer; see :func:`open_causal`.
 
@@ -135,57 +123,18 @@ class CausalModel:
             sequences.append(self._cut(ids, len(before)))
         return self._means(sequences)
 
-    def token_losses(self, prefixes: Sequence[str], texts: Sequence[str]) -> list[TokenLosses]:
-        """Return the negative log-likelihood of each token of each text after its prefix, both read as plain text.
-
-        No end-of-turn tokens are added. A text is cut at its end to half of the model's length, whatever its prefix; a prefix
-        is cut at its beginning to what remains.
-        """
-        if len(prefixes) != len(texts):
-            raise InputError(f"there are {len(prefixes)} prefixes for {len(texts)} texts; give as many of each")
-        self.check_spans()
-        if not texts:
-            return []
-        before = self._tokens(iter(prefixes))
-        distinct = list(dict.fromkeys(texts))
-        tokenised = self._tokenised(distinct, return_offsets_mapping=True)
-        found = dict(zip(distinct, tokenised["input_ids"], strict=True))
-        spans = {text: tuple(map(tuple, each)) for text, each in zip(distinct, tokenised["offset_mapping"], strict=True)}
-        room = self.max_length - 1
-        sequences = []
-        for prefix, text in zip(prefixes, texts, strict=True):
-            ids = found[text][: max(1, room // 2)]
-            kept = before[prefix][max(0, len(before[prefix]) - room + len(ids)) :]
-            sequences.append(_Sequence((self.begin, *kept, *ids), 1 + len(kept)))
-        known: dict[_Sequence, NDArray[np.float64]] = {}
-        for batch in self._batches([one for one in dict.fromkeys(sequences) if len(one.ids) > one.start]):
-            losses, owners = self._losses(batch)
-            known.update(zip(batch, np.split(losses, np.flatnonzero(np.diff(owners)) + 1), strict=True))
-        none = np.empty(0)
-        each = [known.get(one, none) for one in sequences]
-        return [TokenLosses(spans[text][: len(one)], one) for text, one in zip(texts, each, strict=True)]
-
-    def check_spans(self) -> None:
-        """Check that the tokenizer gives offsets of tokens."""
-        if not getattr(self.tokenizer, "is_fast", False):
-            raise ModelError(
-                f"the tokenizer of {self.files.given!r} gives no offsets of tokens; give a model with tokenizer.json"
-            )
-
     def tokens(self, texts: list[str]) -> list[list[int]]:
         """Return the token ids of each text, without special tokens; the name of a special token in a text is read as text."""
-        found: list[list[int]] = self._tokenised(texts)["input_ids"] if texts else []
+        try:
+            given = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False) if texts else {}
+        except (TypeError, ValueError) as error:
+            raise InputError("a turn is not a text, or contains half a surrogate pair; give texts") from error
+        found: list[list[int]] = given.get("input_ids", [])
         return found
 
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
         texts = list(dict.fromkeys(turns))
         return dict(zip(texts, self.tokens(texts), strict=True))
-
-    def _tokenised(self, texts: list[str], **options: bool) -> Any:
-        try:
-            return self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False, **options)
-        except (TypeError, ValueError) as error:
-            raise InputError("a turn is not a text, or contains half a surrogate pair; give texts") from error
 
     def _joined(self, turns: Sequence[Sequence[int]]) -> tuple[int, ...]:
         ids = [self.begin]

@@ -1,7 +1,7 @@
 """A causal language model as a responder: samples of the next turn of a dialogue, and the perplexity of given turns.
 
-A dialogue is read as a transcript of its last four turns, in the form of the metric ``expectation``; the response ends with the
-line. Responses are sampled from the nucleus (Holtzman et al., ICLR 2020): the fewest tokens whose probabilities add up to ``p``.
+A dialogue is read as a transcript of its last four turns; the response ends with the line. Responses are sampled from the
+nucleus (Holtzman et al., ICLR 2020): the fewest tokens whose probabilities add up to ``p``.
 
 A sample depends on the model, the history, the seed and its number alone. Its random numbers are seeded by these, a Gumbel
 variable for each token of the vocabulary at each step, and the token with the highest sum of log-probability and variable is
@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ..base import Signature
-from ..metrics.coherence.parts import RECENT
 from ..models.batching import padded, together
 from ..models.causal_lm import CausalModel, open_causal
 from ..models.hub import need
-from ..text.turns import one_line, transcript
+from ..text.turns import RECENT, one_line, transcript
 
 VERSION = 1
 LONGEST = 256

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 _SPEAKERS = "AB"
 NEXT_TURN = f"{_SPEAKERS[0]}:"
 """The beginning of the next turn, which A gives."""
+RECENT = 4
+"""Turns of history that a responder reads."""
 
 
 def transcript(turns: Sequence[str], end: str = NEXT_TURN) -> str:

@@ -142,9 +142,9 @@ def plan_in_words(plan: Mapping[str, Any]) -> str:
 
 def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) -> str:
     """Return the card of a coherence checkpoint by its header; ``path``: its folder, None for the one that ships."""
-    from ..metrics.coherence.checkpoint import parts_of
+    from ..metrics.coherence.checkpoint import PARTS, weights_in
 
-    facts, parts = header["facts"], parts_of(header)
+    facts = header["facts"]
     stated = licences_of(facts["corpora"])
     licences = [f"{name}: {licence}" for name, licence in stated.items()]
     if len(stated) < len(facts["corpora"]):
@@ -152,8 +152,8 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
     left = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
     return _with_recipe(
         "coherence", facts, CoherenceRecipe.recorded({**facts["settings"], "seed": facts["seed"]}), path=path, digest=digest,
-        encoder=header["encoder"], model=header.get("language_model"), left=", ".join(left) or "none",
-        licence="; ".join(licences), licences=_PUBLISHED, parts=parts, weights=header["weights"]["+".join(parts)],
+        encoder=header["encoder"], left=", ".join(left) or "none",
+        licence="; ".join(licences), licences=_PUBLISHED, parts=PARTS, weights=weights_in(header),
         elsewhere=facts["areas of parts trained without the corpus"],
     )  # fmt: skip
 

@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from ...graph.item import Item
 from ..metrics.coherence.associations import FILES, LEAST_COUNT, AssociationGraph, terms_of, write_graph
-from ..metrics.coherence.checkpoint import ASSOCIATIONS, EXPECTATION, FORMAT, HEAD, HEADER, PARTS, VERSION, load_head
+from ..metrics.coherence.checkpoint import ASSOCIATIONS, FORMAT, HEAD, HEADER, PARTS, VERSION, load_head
 from ..metrics.coherence.learned import Association, Selection
-from ..metrics.coherence.parts import Expectation, Part, Repetition, Similarity, items_at_a_time
-from ..models.causal_lm import CausalModel
+from ..metrics.coherence.parts import Part, Repetition, Similarity
 from ..models.encoder import TextEncoder
 from .corpora import Dialogue, hold_out
 from .recipe import CoherenceRecipe
@@ -124,7 +123,6 @@ def _matrix(texts: Sequence[str], place: dict[str, int], terms_in: Callable[[str
 
 Labels = NDArray[np.int64]
 Matrix = NDArray[np.float64]
-Column = NDArray[np.float64]
 
 RECENT = 4
 
@@ -143,17 +141,11 @@ class Contrasts:
 
 @dataclass(frozen=True)
 class Measured:
-    """Scores of ``parts`` on contrasts, shape (n, parts); together the contrasts have ``weight`` in the regression."""
+    """Scores of the parts on contrasts, shape (n, parts); together the contrasts have ``weight`` in the regression."""
 
     features: Matrix
     labels: Labels
     weight: float
-    parts: tuple[str, ...] = PARTS
-
-    def of(self, part: str) -> Column:
-        """The scores of one part, shape (n,)."""
-        column: Column = self.features[:, self.parts.index(part)]
-        return column
 
 
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
@@ -178,25 +170,16 @@ def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Ge
 
 
 def measure(
-    found: Contrasts,
-    parts: Mapping[str, Part],
-    weight: float,
-    progress: Callable[[int], object] | None = None,
-    known: Mapping[str, Column] | None = None,
+    found: Contrasts, parts: Mapping[str, Part], weight: float, progress: Callable[[int], object] | None = None
 ) -> Measured:
-    """Score contrasts by every part, except those with scores in ``known``; ``progress`` is called with numbers of responses."""
-    known = known or {}
+    """Score contrasts by every part; ``progress`` is called with numbers of responses."""
     columns = []
-    fresh = {name: part for name, part in parts.items() if name not in known}
-    chunk = items_at_a_time(fresh.values(), _WEIGHED_AT_ONCE)
-    for start in range(0, len(found.items), chunk):
-        some = found.items[start : start + chunk]
-        answers = {name: [one.value for one in part.measure(some, False)] for name, part in fresh.items()}
-        answers |= {name: column[start : start + chunk].tolist() for name, column in known.items()}
-        columns.append(np.array([answers[name] for name in parts]).T)
+    for start in range(0, len(found.items), _WEIGHED_AT_ONCE):
+        some = found.items[start : start + _WEIGHED_AT_ONCE]
+        columns.append(np.array([[one.value for one in part.measure(some, False)] for part in parts.values()]).T)
         if progress is not None:
             progress(len(some))
-    return Measured(np.concatenate(columns), found.labels, weight, tuple(parts))
+    return Measured(np.concatenate(columns), found.labels, weight)
 
 
 def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[str, dict[str, float]]:
@@ -216,17 +199,16 @@ def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[st
     scale = features.std(axis=0)
     scale[scale == 0] = 1.0
     model = LogisticRegression(C=_STRENGTH).fit(features / scale, labels, sample_weight=weights)
-    parts = groups[0].parts
     bias, slopes = model.intercept_[0], model.coef_[0] / scale
     if similarity_factor != 1:
-        slopes[parts.index("similarity")] *= similarity_factor
-        repetition = parts.index("repetition")
+        slopes[PARTS.index("similarity")] *= similarity_factor
+        repetition = PARTS.index("repetition")
         slopes[repetition] = 0.0
         sums = np.column_stack([features @ slopes, features[:, repetition]])
         again = LogisticRegression(C=np.inf).fit(sums, labels, sample_weight=weights)
         bias, slopes = again.intercept_[0], again.coef_[0, 0] * slopes
         slopes[repetition] = again.coef_[0, 1]
-    return {"+".join(parts): {"bias": float(bias), **dict(zip(parts, slopes.tolist(), strict=True))}}
+    return {"+".join(PARTS): {"bias": float(bias), **dict(zip(PARTS, slopes.tolist(), strict=True))}}
 
 
 def areas(groups: Sequence[Measured]) -> dict[str, float]:
@@ -235,7 +217,7 @@ def areas(groups: Sequence[Measured]) -> dict[str, float]:
 
     return {
         name: float(np.mean([roc_auc_score(group.labels, group.features[:, place]) for group in groups]))
-        for place, name in enumerate(groups[0].parts)
+        for place, name in enumerate(PARTS)
     }
 
 
@@ -257,8 +239,6 @@ def train_coherence(
     folder: Path,
     *,
     encoder_id: str | None = None,
-    language_model: CausalModel | None = None,
-    language_model_id: str | None = None,
     recipe: CoherenceRecipe | None = None,
     facts: Mapping[str, Any] | None = None,
     progress: Progress = _silent,
@@ -268,21 +248,17 @@ def train_coherence(
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
         encoder_id: id of the encoder, None for the default one.
-        language_model: adds the part expectation; without its id on the hub, scoring needs its path as an option.
         facts: further facts for the header.
     """
     recipe = recipe or CoherenceRecipe()
     recipe.check()
     random = np.random.default_rng(recipe.seed)
-    expectation = {EXPECTATION: Expectation(language_model)} if language_model else {}
     splits = hold_out(corpora, random)
     learnt = {name: split.learnt for name, split in splits.items()}
     turns = _Turns(learnt, encoder, recipe.max_pairs, random, progress)
-    trainer = _Trainer(turns, encoder, expectation, recipe, progress)
+    trainer = _Trainer(turns, encoder, recipe, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
-    most = max(2, recipe.weighting_dialogues // len(splits)) if expectation else None
-    held = {name: _spread(split.held, most) for name, split in splits.items()}
-    held_contrasts = {name: contrasts(dialogues, recipe.copy_share, random) for name, dialogues in held.items()}
+    held_contrasts = {name: contrasts(split.held, recipe.copy_share, random) for name, split in splits.items()}
 
     count = _counted(progress, "weighing the parts", sum(len(found.items) for found in held_contrasts.values()))
     near = [measure(found, parts, 1 / len(held_contrasts), count) for found in held_contrasts.values()]
@@ -290,10 +266,9 @@ def train_coherence(
     for name, found in held_contrasts.items() if recipe.cross_corpus_weights and len(held_contrasts) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
-            known = {part: near[len(far)].of(part) for part in expectation}
             count = _counted(progress, f"weighing the parts without {name}", len(found.items))
-            far.append(measure(found, others, 1 / len(held_contrasts), count, known))
-    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(held[name])} for name, split in splits.items()}
+            far.append(measure(found, others, 1 / len(held_contrasts), count))
+    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS)
     header = {
         "format": FORMAT, "version": VERSION, "files": sums,
@@ -305,9 +280,6 @@ def train_coherence(
             "areas of parts trained without the corpus": areas(far) if far else None,
         },
     }  # fmt: skip
-    if language_model:
-        files = language_model.files
-        header["language_model"] = {"id": language_model_id, "name": files.name, "digest": files.digest}
     (folder / HEADER).write_text(json.dumps(header, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
     return header
 
@@ -343,12 +315,8 @@ class _Turns:
 class _Trainer:
     """Trains the parts on a subset of the corpora."""
 
-    def __init__(
-        self, turns: _Turns, encoder: TextEncoder, given: Mapping[str, Part], recipe: CoherenceRecipe, progress: Progress
-    ) -> None:
-        """Train with ``recipe``; the parts ``given`` need no training."""
-        self._turns, self._encoder, self._given = turns, encoder, given
-        self._recipe, self._progress = recipe, progress
+    def __init__(self, turns: _Turns, encoder: TextEncoder, recipe: CoherenceRecipe, progress: Progress) -> None:
+        self._turns, self._encoder, self._recipe, self._progress = turns, encoder, recipe, progress
 
     def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
         """Train on the corpora ``names`` and write the result into ``folder``; return the parts, and the sha256 of the files."""
@@ -371,7 +339,7 @@ class _Trainer:
         kept = load_head(folder / HEAD)  # rounded to half precision
         parts: dict[str, Part] = {
             "similarity": Similarity(self._encoder), "association": Association(graph, ""),
-            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(), **self._given,
+            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(),
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
 
@@ -397,13 +365,6 @@ def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]
         progress(step, done, total)
 
     return count
-
-
-def _spread(dialogues: Sequence[Dialogue], most: int | None) -> Sequence[Dialogue]:
-    """``most`` of the dialogues, evenly spaced; all when there are no more."""
-    if most is None or len(dialogues) <= most:
-        return dialogues
-    return [dialogues[place * len(dialogues) // most] for place in range(most)]
 
 
 def _sizes(dialogues: Sequence[Dialogue]) -> dict[str, int]:

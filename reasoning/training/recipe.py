@@ -25,7 +25,7 @@ from ...graph.schema import Unfit, load_strictly
 
 FORMER = {
     "asked": "evaluation_turns", "copies": "copy_share", "elsewhere": "cross_corpus_weights",
-    "heard": "weighting_dialogues", "looks": "evaluations_per_epoch", "nones": "none_examples",
+    "looks": "evaluations_per_epoch", "nones": "none_examples",
 }  # fmt: skip
 """Former names of keys, which facts of trained models still have."""
 
@@ -295,20 +295,6 @@ class CiceroRecipe(Recipe):
 
 
 @dataclass(frozen=True)
-class LanguageModelRecipe(Recipe):
-    """Settings of ``train language-model``."""
-
-    steps: Count = setting(200, "number of batches")
-    tokens: Count = setting(2_048, "tokens in a batch, including padding")
-    layers: Count | None = setting(None, "number of trained layers, counted from the output; else two in five")
-    rate: Positive = setting(2e-4, "the highest learning rate")
-    dtype: Dtype | None = setting(None, "precision of the computation; else bfloat16 on a GPU, float32 on a CPU")
-    checkpoint_every: Natural = setting(50, "steps between checkpoints; 0 keeps none")
-    licence: str | None = setting(None, "licence of the model, for the card")
-    seed: Seed = setting(0, "of the held-out dialogues, the windows and their order")
-
-
-@dataclass(frozen=True)
 class ResponderRecipe(Recipe):
     """Settings of ``train responder``; the weights of the losses and one distractor are those of Wolf et al. (2019)."""
 
@@ -347,7 +333,6 @@ class CoherenceRecipe(Recipe):
     edges: Count = setting(1_200_000, "largest number of associations")
     max_pairs: Count = setting(200_000, "largest number of turn pairs to train the head on")
     copy_share: NonNegative = setting(0.1, "near copies of recent turns per true response, when the parts are weighted")
-    weighting_dialogues: Annotated[int, Ge(2)] = setting(300, "held-out dialogues for fitting the weights with a language model")
     similarity_factor: NonNegative = setting(2.0, "the fitted weight of similarity is multiplied by this")
     cross_corpus_weights: bool = setting(True, "with several corpora, fit the weights to parts trained without the corpus too")
     licence: str | None = setting(None, "licence of the data, for the card")
@@ -502,7 +487,6 @@ RECIPES: dict[str, dict[str, Recipe]] = {
     },
     "judgement": {"default": JudgementRecipe()},
     "kg-bert": {"default": TripleRecipe()},
-    "language-model": {"default": LanguageModelRecipe()},
     "reference": {"default": ReferenceRecipe()},
     "responder": {"default": ResponderRecipe()},
     "retriever": {"default": RetrieverRecipe()},

@@ -3,12 +3,15 @@
 The two losses are those of Wolf et al., "TransferTransfo" (2019): the mean negative log-likelihood of the response's tokens, and
 the cross-entropy of the true response among distractors, turns of other dialogues, by a linear layer over the last token's
 hidden state. The layer is trained with the model and not saved, since responding does not need it. An example is a turn with up
-to four turns of history, in the transcript form of the metric ``expectation``.
+to four turns of history as a transcript. Only the top layers are trained by default: most of the gain is in adapting to the
+style, and training them takes far less time on a CPU.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,15 +19,21 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ..models.batching import counted, padded
-from ..models.causal_lm import CausalModel
+from ..models.causal_lm import CausalModel, open_causal
 from ..models.hub import need
+from ..models.layers import count_layers, learn_on_top
 from ..response.responder import Turn, coded, measure
-from .card import licences_of
-from .corpora import Dialogue
-from .language_model import DialogueTraining, Progress
+from ..text.turns import RECENT
+from .card import again, licences_of, render
+from .corpora import Dialogue, hold_out
+from .loop import Plan, check_output, digest_of, run_training, write_model
 from .recipe import ResponderRecipe
 
 _POOL = 64  # batches among which examples of similar length are put together
+_LEARNING = 0.4  # share of the layers that are trained by default
+
+#: Called with the name of the stage, the amount done, and the total.
+Progress = Callable[[str, int, int], object]
 
 
 class Example(NamedTuple):
@@ -46,27 +55,57 @@ def train_responder(
 ) -> dict[str, Any]:
     """Train a causal language model to respond, and write it with its card to ``output``; an interrupted run is continued.
 
-    Arguments are those of :func:`~tacit.reasoning.training.language_model.train_language_model`. Return facts about the run, with
-    the perplexity on held-out turns before and after, and the share of these that are chosen among distractors.
+    Return facts about the run, with the perplexity on held-out turns before and after, and the share of these that are chosen
+    among distractors.
+
+    Args:
+        corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`. With
+            the same order and seed, the dialogues held out by :func:`~tacit.reasoning.training.coherence.train_coherence` are
+            held out here too.
+        model: the initial model: a folder that transformers saved, a GGUF file, or an id of the hub.
+        facts: ``command`` for the card.
     """
     recipe = recipe or ResponderRecipe()
-    training = DialogueTraining(corpora, model, output, recipe, device)
-    opened, learnt, held, random = training.opened, training.learnt, training.held, training.random
+    recipe.check()
+    check_output(output, model)
+    random = np.random.default_rng(recipe.seed)
+    splits = hold_out(corpora, random)
+    learnt = [turns for split in splits.values() for turns in split.learnt]
+    held = [turns for split in splits.values() for turns in split.held]
+    opened = open_causal(model, device=device)
+    layers = math.ceil(_LEARNING * count_layers(opened.model)) if recipe.layers is None else recipe.layers
+    trained = learn_on_top(opened.model, layers)
+    half = opened.model.device.type != "cpu" if recipe.dtype is None else recipe.dtype == "bfloat16"
     choosing = _choosing(opened, recipe.seed)
     number = recipe.steps * recipe.batch_size
     batches = _batches(examples(opened, _places(learnt, random, number), learnt, recipe, random), recipe.batch_size)
     places = _places(held, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
     tested = examples(opened, places, held, recipe, np.random.default_rng(recipe.seed))
     turns = [Turn(dialogue[:place], dialogue[place]) for dialogue, place in places]
-    loss = _loss(opened, choosing, batches, recipe, training.half)
-    found, before, after = training.run(
-        choosing, loss, len(batches), output, lambda done: measure(opened, turns, done).value, len(turns), progress
-    )
-    chosen = _chosen(opened, choosing, tested) if recipe.distractors else None
-    training.write(
-        output, "responder", facts or {}, batch=recipe.batch_size, distractors=recipe.distractors, before=before, after=after,
-        evaluated=len(turns), chosen=chosen, stated=licences_of(training.corpora),
+
+    def perplexity(when: str) -> float:
+        return measure(opened, turns, lambda done: progress(f"evaluating {when} training", done, len(turns))).value
+
+    before = perplexity("before")
+    digest = digest_of(learnt)
+    data = {"examples": digest, "model": opened.files.digest, "half": half, "recipe": asdict(recipe)}
+    found = run_training(
+        choosing, _loss(opened, choosing, batches, recipe, half), len(batches),
+        Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every), output, data=data,
+        progress=lambda step, steps, _: progress("training", step, steps),
     )  # fmt: skip
+    for weight in opened.model.parameters():  # rounded as they are saved
+        weight.data = weight.data.half().float()
+    after = perplexity("after")
+    chosen = _chosen(opened, choosing, tested) if recipe.distractors else None
+    card = render(
+        "responder", name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(trained),
+        steps=recipe.steps, batch=recipe.batch_size, distractors=recipe.distractors, dialogues=len(learnt),
+        corpora=", ".join(splits), digest=digest, recent=RECENT, before=before, after=after, evaluated=len(turns), chosen=chosen,
+        command=again((facts or {}).get("command", "tacit train responder")), recipe=recipe.portable().to_toml(),
+        licence=recipe.licence or "that of the model it began as, and of the dialogues", stated=licences_of(splits),
+    )  # fmt: skip
+    write_model(opened.model.half(), opened.tokenizer, card, output)
     return {
         "dialogues": len(learnt), "turns": sum(len(one) - 1 for one in learnt), **found, "perplexity_before": before,
         "perplexity_after": after, "chosen": chosen,

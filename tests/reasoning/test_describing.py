@@ -84,7 +84,6 @@ def test_what_is_missing_comes_with_the_command_that_brings_it(monkeypatch: pyte
     rows = by_name(describe_metrics())
     assert rows["similarity"].missing == "the package torch"
     assert rows["similarity"].get.startswith("pip install 'tacit-kg[neural]'")
-    assert rows["expectation"].get.startswith("pip install 'tacit-kg[neural]'")
     assert rows["bleu"].get == "pip install 'tacit-kg[baselines]'"
     assert rows["association"].ready
     absent.clear()

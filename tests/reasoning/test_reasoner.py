@@ -81,7 +81,7 @@ def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.Monke
         monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr("sys.platform", "darwin")
     with pytest.raises(MissingExtra) as raised:
-        Reasoner(None, ["bleu", "length", "similarity", "expectation"])
+        Reasoner(None, ["bleu", "length", "similarity", "fed"])
     assert str(raised.value) == "sacrebleu, torch are not installed; run: pip install 'tacit-kg[baselines,neural]'"
 
 

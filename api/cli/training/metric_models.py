@@ -176,29 +176,21 @@ def coherence(
     dialogues: DialogueFiles,
     exclude: Exclude = None,
     encoder: Encoder = None,
-    language_model: Annotated[
-        str | None, option("ID|FOLDER|FILE.gguf", "A causal language model; adds the part expectation.")
-    ] = None,
 ) -> Made:
     """Train the metric coherence on dialogues, without ratings.
 
     Files whose names differ only in the split (talk-train, talk-dev) are one corpus; several corpora make it generalise better.
     """
     from ....reasoning.metrics.coherence.checkpoint import open_checkpoint
-    from ....reasoning.metrics.coherence.parts import open_language_model
     from ....reasoning.models.encoder import open_encoder
     from ....reasoning.training.card import coherence_card
     from ....reasoning.training.coherence import train_coherence
 
     kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
     opened = open_encoder(encoder, device=run.device)
-    model = open_language_model(language_model, device=run.device) if language_model is not None else None
     facts = {"data": files, "left out": left, "licence": run.recipe.licence, "command": run.command}
     with new_folder(run.output) as fresh:
-        train_coherence(
-            kept, opened, fresh, encoder_id=_id(encoder), language_model=model, language_model_id=_id(language_model),
-            recipe=run.recipe, facts=facts, progress=run.stages.tell,
-        )  # fmt: skip
+        train_coherence(kept, opened, fresh, encoder_id=_id(encoder), recipe=run.recipe, facts=facts, progress=run.stages.tell)
         checkpoint = open_checkpoint(fresh)
         card = coherence_card(checkpoint.header, checkpoint.digest, path=run.output.name)
         (fresh / "README.md").write_text(card, encoding="utf-8")

@@ -242,31 +242,9 @@ def cross_encoder(
         )  # fmt: skip
 
 
-# Causal language models, fine-tuned on dialogues.
-
-
-def _stage_noun(stage: str) -> str:
-    return "steps" if stage == "training" else "turns"
-
-
-@training("language-model", options="output recipe steps seed device strict", nouns=_stage_noun)
-def language_model(
-    run: Run,
-    dialogues: DialogueFiles,
-    model: Annotated[str | None, option("ID|FOLDER|FILE.gguf", "The initial model.", default="SmolLM2-135M-Instruct")] = None,
-    exclude: Exclude = None,
-) -> Made:
-    """Fine-tune a causal language model on dialogues, for the metrics expectation and coherence; an interrupted run is continued.
-
-    With the same files in the same order, --exclude and --seed, the dialogues held out by train coherence are held out here too.
-    """
-    from ....reasoning.metrics.coherence.parts import DEFAULT_MODEL
-    from ....reasoning.training.language_model import train_language_model
-
-    return _train_on_dialogues(run, train_language_model, dialogues, model or DEFAULT_MODEL, exclude)
-
-
-@training("responder", options="output recipe steps seed device strict", nouns=_stage_noun)
+@training(
+    "responder", options="output recipe steps seed device strict", nouns=lambda stage: "steps" if stage == "training" else "turns"
+)
 def responder(
     run: Run,
     dialogues: DialogueFiles,
@@ -280,12 +258,7 @@ def responder(
     """
     from ....reasoning.training.responder import train_responder
 
-    return _train_on_dialogues(run, train_responder, dialogues, model, exclude)
-
-
-def _train_on_dialogues(run: Run, train: Any, dialogues: list[str], model: str, exclude: list[str] | None) -> Made:
     kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
     facts = {"command": run.command}
-    found = train(kept, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.tell)
-    shown = [(name.replace("nats", "nats per token"), value) for name, value in found.items()]
-    return Made({"data": files, "left out": left, **found}, shown)
+    found = train_responder(kept, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.tell)
+    return Made({"data": files, "left out": left, **found}, list(found.items()))

@@ -21,7 +21,7 @@ def _several() -> None:
 
 for _name, _command in {
     "pipeline": models.pipeline, "commonsense": metric_models.commonsense, "grade": metric_models.grade, "accent": models.accent,
-    "coherence": metric_models.coherence, "cicero": cicero.cicero, "language-model": models.language_model,
+    "coherence": metric_models.coherence, "cicero": cicero.cicero,
     "responder": models.responder, "judgement": metric_models.judgement, "retriever": models.retriever, "comet": models.comet,
     "kg-bert": models.kg_bert, "choice-head": cicero.choice_head, "choice-probe": cicero.choice_probe,
     "llm-probe": models.llm_probe, "cross-encoder": models.cross_encoder, "reference": metric_models.reference,

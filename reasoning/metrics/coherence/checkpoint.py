@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 
 from ....graph.atomic import recover
 from ....graph.errors import ModelError, reason_of
-from ...models.causal_lm import CausalModel
 from ...models.encoder import TextEncoder, open_encoder
 from ...models.modelfile import arrays_in
 from .associations import FILES, AssociationGraph
-from .parts import open_language_model
 
 # Selection head: a dual encoder over the vectors of a sentence encoder.
 #
@@ -108,16 +106,14 @@ HEAD = "selection.safetensors"
 ASSOCIATIONS = "associations"
 SHIPPED = Path(__file__).parent / "model"
 PARTS = ("similarity", "association", "selection", "repetition")
-EXPECTATION = "expectation"  # a part of checkpoints that were weighed with a language model
 
 DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A logistic regression over some parts: the log-odds are ``bias`` plus the sum of weight times value of each part."""
+    """A logistic regression: the log-odds are ``bias`` plus the sum of weight times value of each of :data:`PARTS`."""
 
-    parts: tuple[str, ...]
     bias: float
     weights: tuple[float, ...]
 
@@ -144,11 +140,6 @@ class Checkpoint:
         return load_head(self.folder / HEAD)
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """The parts that it weighs."""
-        return parts_of(self.header)
-
-    @property
     def associations_digest(self) -> str:
         """12 hex digits for the graph of associations."""
         sums = "".join(str(self.header["files"].get(f"{ASSOCIATIONS}/{name}")) for name in FILES)
@@ -162,8 +153,8 @@ class Checkpoint:
     @property
     def weights(self) -> Weights:
         """The bias and the weights of the parts."""
-        found = self.header["weights"]["+".join(self.parts)]
-        return Weights(self.parts, found["bias"], tuple(found[part] for part in self.parts))
+        found = weights_in(self.header)
+        return Weights(found["bias"], tuple(found[part] for part in PARTS))
 
     def _check(self, name: str) -> None:
         """Raise :class:`ModelError` when a file's checksum is not that of the header."""
@@ -201,23 +192,18 @@ def _check_header(header: Any) -> None:
     """Raise ValueError, KeyError or TypeError when a header is incomplete."""
     if header["format"] != FORMAT or header["version"] != VERSION:
         raise ValueError(f"its format is {header['format']!r}, version {header['version']}, not {FORMAT!r}, version {VERSION}")
-    if not isinstance(header["files"], dict) or not isinstance(header["encoder"]["signature"], str):
-        raise ValueError("its header lacks the files or the encoder")
-    if "encoder.safetensors" in header["files"]:
-        raise ValueError("it was made with --tune, which is no longer supported")
-    if f"{ASSOCIATIONS}/counts.npy" in header["files"]:
-        raise ValueError("it was made with the recipe same, which is no longer supported")
-    if "language_model" in header and not isinstance(header["language_model"]["digest"], str):
-        raise ValueError("its header lacks the language model's digest")
-    parts = parts_of(header)
-    weights = header["weights"]["+".join(parts)]
-    if not all(math.isfinite(weights[name]) for name in ("bias", *parts)):
+    if set(header["files"]) != {HEAD, *(f"{ASSOCIATIONS}/{name}" for name in FILES)}:
+        raise ValueError(f"it consists of {', '.join(header['files'])}")
+    if not isinstance(header["encoder"]["signature"], str):
+        raise ValueError("its header lacks the encoder")
+    if not all(math.isfinite(weights_in(header)[name]) for name in ("bias", *PARTS)):
         raise ValueError("a weight is not finite")
 
 
-def parts_of(header: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the parts that the checkpoint with this header weighs."""
-    return (*PARTS, EXPECTATION) if "language_model" in header else PARTS
+def weights_in(header: Mapping[str, Any]) -> Mapping[str, float]:
+    """Return the bias and the weights of the parts in a header, by name."""
+    found: Mapping[str, float] = header["weights"]["+".join(PARTS)]
+    return found
 
 
 def open_encoder_of(
@@ -230,23 +216,5 @@ def open_encoder_of(
         raise ModelError(
             f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"
             f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
-        )
-    return opened
-
-
-def open_language_model_of(checkpoint: Checkpoint, model: str | Path | None, *, device: str | None = None) -> CausalModel:
-    """Open the language model that a checkpoint was made with, from ``model`` when it is not where the checkpoint says."""
-    wanted = checkpoint.header["language_model"]
-    place = wanted.get("id") if model is None else model
-    if place is None:
-        raise ModelError(
-            f"the checkpoint {str(checkpoint.folder)!r} was weighed with a language model in a file or folder,"
-            f" {wanted.get('name', wanted['digest'])}; name it with the option language_model"
-        )
-    opened = open_language_model(place, device=device)
-    if opened.files.digest != wanted["digest"]:
-        raise ModelError(
-            f"the checkpoint {str(checkpoint.folder)!r} was weighed with the language model {wanted['digest']}, and"
-            f" {opened.files.given!r} is {opened.files.digest}; give the language model that it was weighed with"
         )
     return opened

@@ -1,10 +1,9 @@
 """The metric ``coherence``: how likely a response is the true one, rather than a random or a repeated one.
 
-A logistic regression over the parts ``similarity``, ``association``, ``selection`` and ``repetition``, and ``expectation`` in a
-checkpoint that was made with a language model. It is fitted to true, random and repeated responses of held-out dialogues, not
-to human ratings. The score is the log-odds, unbounded; higher is better, and 0 is a probability of one half. The evidence is
-the bias and, for each part, weight times value, which is divided among the part's own pieces in proportion; the shares add up
-to the score.
+A logistic regression over the parts ``similarity``, ``association``, ``selection`` and ``repetition``, fitted to true, random and
+repeated responses of held-out dialogues, not to human ratings. The score is the log-odds, unbounded; higher is better, and 0 is
+a probability of one half. The evidence is the bias and, for each part, weight times value, which is divided among the part's
+own pieces in proportion; the shares add up to the score.
 
 A score changes by less than 1e-5 with the other items of its batch: the encoder's float32 matrix products round differently for
 batches of other sizes, and encoding every text alone would take several times as long.
@@ -17,13 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ....graph.errors import InputError
 from ....graph.item import Item
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ...models.encoder import CACHE_SIZE
-from .checkpoint import EXPECTATION, Checkpoint, Weights, open_checkpoint, open_encoder_of, open_language_model_of
+from .checkpoint import PARTS, Checkpoint, Weights, open_checkpoint, open_encoder_of
 from .learned import Association, Selection
-from .parts import NO_HISTORY, Expectation, Measure, Part, Repetition, Similarity, items_at_a_time, spoken_turns
+from .parts import NO_HISTORY, Measure, Part, Repetition, Similarity, spoken_turns
 
 VERSION = 2
 
@@ -37,16 +35,14 @@ class Coherence(BatchScoring):
     reads_english = True
 
     def __init__(self, parts: Sequence[Part], weights: Weights, digest: str) -> None:
-        """Weigh ``parts``, which are those of ``weights`` in the same order; ``digest`` is the checkpoint's."""
+        """Weigh ``parts``, in the order of ``PARTS``; ``digest`` is the checkpoint's."""
         self.parts = tuple(parts)
         self.weights = weights
         self._digest = digest
-        self.together = items_at_a_time(self.parts)
 
     def own_signature(self) -> Signature:
-        depends = dict(pair for part in self.parts for pair in part.depends)
-        models = [(name, depends[name]) for name in ("encoder", "language_model") if name in depends]
-        parts = (("checkpoint", self._digest), *models, ("parts", "+".join(self.weights.parts)))
+        encoder = dict(pair for part in self.parts for pair in part.depends)["encoder"]
+        parts = (("checkpoint", self._digest), ("encoder", encoder), ("parts", "+".join(PARTS)))
         return Signature(self.name, parts, VERSION)
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
@@ -78,7 +74,6 @@ def make(
     *,
     checkpoint: Checkpoint | str | Path | None = None,
     encoder: str | Path | None = None,
-    language_model: str | Path | None = None,
     device: str | None = None,
     cache_size: int = CACHE_SIZE,
 ) -> Coherence:
@@ -87,27 +82,13 @@ def make(
     Args:
         checkpoint: a folder that ``tacit train coherence`` wrote; by default the one shipped with tacit.
         encoder: the encoder that it was trained with, when it is not where the checkpoint says.
-        language_model: the language model that it was made with, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
         cache_size: texts in the cache, which all metrics with this encoder share.
     """
     opened = open_checkpoint(checkpoint)
-    weights = opened.weights
-    if language_model is not None and EXPECTATION not in weights.parts:
-        raise InputError(
-            f"the checkpoint {str(opened.folder)!r} weighs no language model; leave the option language_model out, or make a"
-            " checkpoint with: tacit train coherence --language-model"
-        )
-    chosen: list[Part] = []
-    for name in weights.parts:
-        if name == "association":
-            chosen.append(Association(opened.associations, opened.associations_digest))
-        elif name == "repetition":
-            chosen.append(Repetition())
-        elif name == EXPECTATION:
-            chosen.append(Expectation(open_language_model_of(opened, language_model, device=device)))
-        else:
-            opened_encoder = open_encoder_of(opened, encoder, device=device, cache_size=cache_size)
-            similar = name == "similarity"
-            chosen.append(Similarity(opened_encoder) if similar else Selection(opened_encoder, opened.head, opened.head_digest))
-    return Coherence(chosen, weights, opened.digest)
+    opened_encoder = open_encoder_of(opened, encoder, device=device, cache_size=cache_size)
+    parts = (
+        Similarity(opened_encoder), Association(opened.associations, opened.associations_digest),
+        Selection(opened_encoder, opened.head, opened.head_digest), Repetition(),
+    )  # fmt: skip
+    return Coherence(parts, opened.weights, opened.digest)

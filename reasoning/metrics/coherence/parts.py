@@ -1,4 +1,4 @@
-"""Parts of the metric ``coherence`` that read only the texts or a language model, and parts as metrics of their own.
+"""Parts of the metric ``coherence`` that read the texts alone or their embeddings, and parts as metrics of their own.
 
 A part gives each response a number and, for an explanation, the pieces that it is computed from; as a metric of its own that
 number is the score. Where a part cannot judge, its measure has a note and the value 0, which is the regression's input; the
@@ -7,12 +7,8 @@ part as a metric gives NaN. Without a history neither a part nor the whole metri
 
 from __future__ import annotations
 
-import hashlib
-import re
-import threading
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -21,10 +17,7 @@ import numpy as np
 
 from ....graph.item import Item
 from ...base import BatchScoring, Evidence, Piece, Score, Signature
-from ...lru_cache import LruCache
-from ...models.causal_lm import CausalModel, TokenLosses, open_causal
 from ...models.encoder import CACHE_SIZE, TextEncoder, open_encoder
-from ...text.turns import one_line, transcript
 from .associations import words_of
 
 NO_HISTORY = "the history is empty"
@@ -67,7 +60,6 @@ class PartMetric(BatchScoring):
     def __init__(self, part: Part) -> None:
         self.part = part
         self.name = part.name
-        self.together = items_at_a_time([part])
 
     def own_signature(self) -> Signature:
         return Signature(self.name, self.part.depends, self.part.version)
@@ -81,11 +73,6 @@ class PartMetric(BatchScoring):
             value = nan if measure.note else measure.value
             scores.append(Score(value, Evidence(measure.pieces, measure.note), signature))
         return scores
-
-
-def items_at_a_time(parts: Iterable[Part], most: int = BatchScoring.together) -> int:
-    """Return the default batch size of these parts: the smallest ``together`` of those that define one, or ``most``."""
-    return min(most, *(int(getattr(part, "together", most)) for part in parts))
 
 
 def spoken_turns(item: Item) -> list[Turn]:
@@ -185,111 +172,3 @@ def overlap(words: Counter[str], text: str) -> float:
 def make_repetition(graph: Any = None) -> PartMetric:  # noqa: ARG001
     """Return the metric."""
     return PartMetric(Repetition())
-
-
-# The metric ``expectation``: how much of a response is predictable from the history.
-#
-# A causal language model gives the negative log-likelihood L of the response after the last four turns, and without any. The
-# value is their pointwise mutual information (Church & Hanks, 1990) relative to the self-information of the response: 1 -
-# L(response | turns) / L(response); at most 1, 0 where the turns do not help, and below 0 where they make the response less
-# likely (Bouma, 2009, divides by the joint self-information). So the frequency of a response does not matter: a rare one may
-# follow well, and a common one not at all. Nothing is trained; any causal model of transformers can be used. The evidence is
-# the gain on each word of the response.
-
-DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
-RECENT = 4
-
-_MAX_TOKENS = 512
-_CACHE_SIZE = 20_000
-_WORD = re.compile(r"\S+")
-
-_cache: LruCache[bytes, TokenLosses] = LruCache(_CACHE_SIZE)
-_opened: dict[tuple[str, str | None], CausalModel] = {}
-_opening = threading.Lock()
-
-
-class Expectation:
-    """The part over one language model; losses are cached for all parts with the same model."""
-
-    name = "expectation"
-    version = 2
-    together = 128
-
-    def __init__(self, model: CausalModel) -> None:
-        model.check_spans()
-        self.model = model
-
-    @property
-    def depends(self) -> tuple[tuple[str, str], ...]:
-        """The language model's digest, independent of its folder's name."""
-        return (("language_model", self.model.files.digest),)
-
-    def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
-        """Measure how much the last four non-blank turns reduce the loss of each response."""
-        pairs = [
-            (transcript([turn.text for turn in spoken_turns(item)[-RECENT:]]), f" {one_line(item.response)}") for item in items
-        ]
-        costs = self._costs([*pairs, *((transcript([]), response) for _, response in pairs)])
-        return [
-            _measure(response, after, alone, explain)
-            for (_, response), after, alone in zip(pairs, costs[: len(pairs)], costs[len(pairs) :], strict=True)
-        ]
-
-    def _costs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenLosses]:
-        """Return the losses of texts after their prefixes; each distinct pair is computed once."""
-        keys = {pair: self._key(*pair) for pair in dict.fromkeys(pairs)}
-        known = {pair: losses for pair, key in keys.items() if (losses := _cache.get(key)) is not None}
-        fresh = [pair for pair in keys if pair not in known]
-        found = self.model.token_losses([before for before, _ in fresh], [response for _, response in fresh])
-        for pair, losses in zip(fresh, found, strict=True):
-            known[pair] = losses
-            _cache.put(keys[pair], losses)
-        return [known[pair] for pair in pairs]
-
-    def _key(self, before: str, response: str) -> bytes:
-        whole = "\0".join((self.model.files.digest, before, response))
-        return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _measure(response: str, after: TokenLosses, alone: TokenLosses, explain: bool) -> Measure:
-    """Return the relative gain on a response, and on each of its words; the shares of the words add up to the value."""
-    whole = max(float(alone.losses.sum()), 1e-9)
-    value = float((alone.losses - after.losses).sum()) / whole
-    if not explain:
-        return Measure(value)
-    words = list(_WORD.finditer(response))
-    starts = [word.start() for word in words]
-    saved: dict[int, float] = {}
-    for (start, end), gain in zip(alone.spans, (alone.losses - after.losses).tolist(), strict=True):
-        word = max(bisect_right(starts, max(start, end - 1)) - 1, 0)
-        saved[word] = saved.get(word, 0.0) + gain
-    pieces = [Piece("feature", gain, gain / whole, name=f'"{words[word][0]}" given the history') for word, gain in saved.items()]
-    return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
-
-
-def open_language_model(model: str | Path | None = None, *, device: str | None = None) -> CausalModel:
-    """Open the language model of the part, by default SmolLM2-135M-Instruct; the same object for the same model and device."""
-    wanted = DEFAULT_MODEL if model is None else model
-    path = Path(wanted).expanduser()
-    key = (str(path.resolve() if path.exists() else wanted), device)
-    with _opening:
-        if key not in _opened:
-            opened = open_causal(wanted, device=device)
-            opened.max_length = min(opened.max_length, _MAX_TOKENS)
-            _opened[key] = opened
-        return _opened[key]
-
-
-def make_expectation(
-    graph: Any = None,  # noqa: ARG001
-    *,
-    language_model: str | Path | None = None,
-    device: str | None = None,
-) -> PartMetric:
-    """Return the metric.
-
-    Args:
-        language_model: a folder that transformers saved, a GGUF file, or an id of the hub; by default SmolLM2-135M-Instruct.
-        device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-    """
-    return PartMetric(Expectation(open_language_model(language_model, device=device)))

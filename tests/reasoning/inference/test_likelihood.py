@@ -23,14 +23,20 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
 
 
 def test_the_feature_is_the_models_loss(causal: CausalModel) -> None:
+    import torch
+
     [found] = Likelihood(causal).measure([ONE])
     assert found.shape == (2, 1)
     task = "You read a dialogue and judge whether an answer to a question about it is right. Answer Yes or No."
     dialogue = "\n".join(ONE.dialogue)
     after = f"{task}\n\n{dialogue}\n\nTarget: {ONE.target}\nQuestion: {ONE.question.text}\nAnswer:"
     for row, choice in zip(found, ONE.choices, strict=True):
-        [losses] = causal.token_losses([after], [f" {choice}"])
-        assert row[0] == pytest.approx(-losses.losses.sum() / len(causal.tokens([f" {choice}"])[0]), abs=1e-3)
+        before, asked = causal.tokens([after, f" {choice}"])
+        ids = [causal.begin, *before, *asked]
+        with torch.inference_mode():
+            logits = causal.model(input_ids=torch.tensor([ids])).logits[0, :-1]
+        losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="none")[-len(asked) :]
+        assert row[0] == pytest.approx(-float(losses.mean()), abs=1e-3)
     assert np.isfinite(found).all()
 
 

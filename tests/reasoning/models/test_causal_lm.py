@@ -253,45 +253,6 @@ def test_the_room_is_entered_without_torch() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_the_losses_of_tokens_are_the_models_own(folder: Path) -> None:
-    model = open_causal(folder)
-    room = model.max_length - 1
-    prefixes = ["A: i have a dog\nB:", "", "x " * 40, "A:", f"A: {END}\nB:", "A: what did you do ?\nB:" * 3]
-    texts = [" give it a bone", " give it a bone", " tell me more", "", " çok güzel 😀", " we went to the beach" * 30]
-    for prefix, text, found in zip(prefixes, texts, model.token_losses(prefixes, texts), strict=True):
-        asked = tokens_of(model, text)[: room // 2]
-        before = tokens_of(model, prefix)
-        own = own_losses(model, [model.tokenizer.bos_token_id, *before[max(0, len(before) + len(asked) - room) :], *asked])
-        np.testing.assert_allclose(found.losses, own[len(own) - len(asked) :], rtol=0, atol=1e-5)
-        whole = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-        assert found.spans == tuple(whole[: len(asked)])
-    assert model.token_losses([], []) == []
-    with pytest.raises(InputError, match="give as many of each"):
-        model.token_losses(["a"], [])
-    with pytest.raises(InputError, match="give texts"):
-        model.token_losses(["a"], [3])  # type: ignore[list-item]
-
-
-def test_a_long_text_leaves_room_for_what_stands_before_it(gpt2: Path) -> None:
-    model = open_causal(gpt2)
-    long = " we went to the beach" * 30
-    alone, after = model.token_losses(["A:", "B: what did you do at the weekend ?\nA:"], [long, long])
-    assert len(alone.losses) == len(after.losses) == (model.max_length - 1) // 2
-    assert alone.spans == after.spans
-    assert np.abs(alone.losses - after.losses).max() > 1e-3
-
-
-def test_a_tokenizer_that_does_not_tell_where_tokens_stand_is_refused(gpt2: Path, tmp_path: Path) -> None:
-    from transformers import ByT5Tokenizer
-
-    folder = Path(shutil.copytree(gpt2, tmp_path / "bytes"))
-    for file in folder.glob("*token*"):
-        file.unlink()
-    ByT5Tokenizer(extra_ids=0).save_pretrained(folder)
-    with pytest.raises(ModelError, match="gives no offsets of tokens"):
-        open_causal(folder).token_losses(["a"], ["b"])
-
-
 def test_a_gguf_file_is_the_model_that_it_was_made_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

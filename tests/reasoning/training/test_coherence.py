@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning.metrics.coherence.checkpoint import PARTS, open_checkpoint
-from tacit.reasoning.metrics.coherence.parts import Repetition
-from tacit.reasoning.training.coherence import Measured, areas, contrasts, measure, weigh
+from tacit.reasoning.training.coherence import Measured, areas, contrasts, weigh
 from tacit.reasoning.training.corpora import corpus_of, distinct_dialogues, hold_out
 
 pytest.importorskip("transformers")
@@ -134,18 +132,6 @@ def test_copies_stay_below_true_responses_when_similarity_weighs_more() -> None:
     [heavier] = weigh([Measured(features, labels, 1.0)], 4.0).values()
     odds = features @ [heavier[part] for part in PARTS]
     assert np.median(odds[copied == 1]) < np.quantile(odds[labels == 1], 0.05)
-
-
-def test_known_values_are_not_computed_again() -> None:
-    found = contrasts(
-        [tuple(f"dialogue {number} turn {turn}" for turn in range(3)) for number in range(20)], 0.1, np.random.default_rng(0)
-    )
-    known = np.arange(len(found.items), dtype=float)
-
-    parts: dict[str, Any] = {"repetition": Repetition(), "silent": None}
-    measured = measure(found, parts, 1.0, known={"silent": known})
-    np.testing.assert_array_equal(measured.of("silent"), known)
-    np.testing.assert_array_equal(measured.of("repetition"), measure(found, {"repetition": Repetition()}, 1.0).of("repetition"))
 
 
 def losses(logits: np.ndarray) -> float:

@@ -41,10 +41,10 @@ def test_keys_that_are_left_out_are_those_of_the_default_recipe(tmp_path: Path) 
 
 
 def test_recipes_in_the_facts_of_models_may_have_former_and_removed_keys() -> None:
-    found = CoherenceRecipe.recorded({"heard": 7, "average": False, "terms": 5, "head": {"hidden": 0, "width": 3}})
-    assert (found.weighting_dialogues, found.terms, found.head.width) == (7, 5, 3)
-    with pytest.raises(InputError, match=r"heard is not a key of this recipe; did you mean 'weighting_dialogues'\?"):
-        CoherenceRecipe.from_dict({"heard": 7})
+    found = CoherenceRecipe.recorded({"copies": 0.5, "average": False, "terms": 5, "head": {"hidden": 0, "width": 3}})
+    assert (found.copy_share, found.terms, found.head.width) == (0.5, 5, 3)
+    with pytest.raises(InputError, match=r"copies is not a key of this recipe; did you mean 'copy_share'\?"):
+        CoherenceRecipe.from_dict({"copies": 0.5})
 
 
 @pytest.mark.parametrize(

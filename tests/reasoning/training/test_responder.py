@@ -13,10 +13,12 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.training import responder as room
+from tacit.reasoning.training.corpora import hold_out
 from tacit.reasoning.training.recipe import ResponderRecipe
 from tacit.reasoning.training.responder import train_responder
 
 from tests.reasoning.models.tiny_causal import save_tiny_causal
+from tests.reasoning.models.tiny_gguf import save_tiny_gguf
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
 
 CORPORA = {"one": tiny_dialogues(40, only="pets"), "dailydialog": tiny_dialogues(40, seed=1, only="sea")}
@@ -90,6 +92,35 @@ def test_one_seed_is_one_model_and_a_kill_changes_nothing(model: Path, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "whole"]
     alone = train_responder(CORPORA, model, tmp_path / "alone", replace(TINY, distractors=0))
     assert alone["chosen"] is None
+
+
+def test_only_the_top_layers_learn_from_a_gguf_file_too(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("gguf")
+    from safetensors.torch import load_file
+
+    monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
+    facts = train_responder(CORPORA, save_tiny_gguf(model, tmp_path / "tiny.gguf"), tmp_path / "model", TINY)
+    assert facts["perplexity_after"] < facts["perplexity_before"]
+    before, after = (load_file(folder / "model.safetensors") for folder in (model, tmp_path / "model"))
+    same = {name: weight.float().allclose(after[name].float(), rtol=1e-3, atol=1e-4) for name, weight in before.items()}
+    changed = [name for name, equal in same.items() if not equal]
+    assert changed
+    assert all("layers.1." in name for name in changed)
+
+
+def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def caught(_: object, _places: object, dialogues: list[tuple[str, ...]], *_rest: object) -> None:
+        seen.extend(dialogues)
+        raise InterruptedError
+
+    monkeypatch.setattr(room, "examples", caught)
+    with pytest.raises(InterruptedError):
+        train_responder(CORPORA, model, tmp_path / "out", replace(TINY, seed=3))
+    held = [turns for split in hold_out(CORPORA, np.random.default_rng(3)).values() for turns in split.held]
+    assert len(held) == 8
+    assert sorted([*seen, *held]) == sorted(turns for dialogues in CORPORA.values() for turns in dialogues)
 
 
 def test_what_cannot_be_trained_is_refused(model: Path, tmp_path: Path) -> None:

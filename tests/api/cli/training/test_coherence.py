@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("transformers")
 
 from tests.api.conftest import Tacit
-from tests.reasoning.models.tiny_causal import save_tiny_causal
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
 
@@ -63,41 +62,6 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
     assert f"checkpoint:{told['digest']}" in scored["signature"]["coherence"]
     names = [piece["name"] for piece in scored["evidence"]["coherence"]["pieces"]]
     assert names == ["bias", "similarity", "association", "selection", "repetition"]
-
-
-def test_a_checkpoint_weighed_with_a_language_model(tacit: Tacit, words: list[Any], place: Path) -> None:
-    model, language = place / "expecting", save_tiny_causal(place / "language")
-    told = tacit(*words, "-o", model, "--language-model", language, "--json").json
-    assert set(told["areas"]) == {"similarity", "association", "selection", "repetition", "expectation"}
-    assert str(place) not in (model / "README.md").read_text(encoding="utf-8")
-    (place / "items.jsonl").write_text('{"history": ["i have a dog"], "response": "give it a bone"}\n', encoding="utf-8")
-    options = ["-O", f"coherence.checkpoint={model}", "-O", f"coherence.encoder={place / 'encoder'}"]
-    options += ["-O", f"coherence.language_model={language}", "--json", "--explain"]
-    scored = tacit("score", place / "items.jsonl", "--metrics", "coherence", *options).rows[0]
-    assert scored["evidence"]["coherence"]["pieces"][-1]["name"] == "expectation"
-    missing = tacit(*words, "-o", place / "missing", "--language-model", place / "nothing")
-    assert missing.status != 0
-    assert "no model folder" in missing.err
-    assert not (place / "missing").exists()
-
-
-def test_a_language_model_reads_dialogues(tacit: Tacit, place: Path) -> None:
-    base = save_tiny_causal(place / "base")
-    files = [place / name for name in ("pets-train.jsonl", "sea.jsonl")]
-    words = ["train", "language-model", *files, "--model", base, "--steps", 3, "--exclude", place / "judged.jsonl"]
-    told = tacit(*words, "-o", place / "read", "--json").json
-    assert told["left out"]["excluded"] > 0
-    assert told["nats_after"] < told["nats_before"]
-    card = (place / "read" / "README.md").read_text(encoding="utf-8")
-    assert "tacit train language-model pets-train.jsonl sea.jsonl" in card
-    assert str(place) not in card
-    (place / "deep.toml").write_text("layers = 9", encoding="utf-8")
-    shown = tacit(*words, "-o", place / "read")
-    assert "nats per token after" in shown.out
-    refused = tacit(*words, "-o", place / "nothing", "--recipe", place / "deep.toml")
-    assert refused.status == 2
-    assert "the number of layers to train must be from 1 to 2, not 9" in refused.err
-    assert not (place / "nothing").exists()
 
 
 def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words: list[Any], place: Path) -> None:
