@@ -105,6 +105,6 @@ def post_route(
         path,
         summary=summary,
         response_model=answer,
-        responses=failures(408, 413, 415, *statuses),
+        responses=failures(413, 415, *statuses),
         openapi_extra=request_body(body),
     )

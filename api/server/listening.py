@@ -16,9 +16,10 @@ import socket
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
+from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from types import FrameType
+from typing import ClassVar
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -37,68 +38,39 @@ _WARN_SECONDS = 10.0
 _GRACE_SECONDS = 0.1
 
 
-class Connections:
-    """Number of open connections by client: an IPv4 address, or an IPv6 /64 network, which usually belongs to one client."""
-
-    def __init__(self) -> None:
-        self._open: Counter[str] = Counter()
-        self._warned = float("-inf")
-
-    def add(self, client: str, most: int) -> bool:
-        """Count a connection; return whether the client now has at most ``most``."""
-        self._open[client] += 1
-        if self._open[client] <= most:
-            return True
-        if time.monotonic() - self._warned > _WARN_SECONDS:
-            self._warned = time.monotonic()
-            log("warning", "connections", client=client, detail=f"more than client_connections = {most:,}; closing new ones")
-        return False
-
-    def remove(self, client: str) -> None:
-        """Count a connection as closed."""
-        self._open[client] -= 1
-        if self._open[client] <= 0:
-            del self._open[client]
-
-    @staticmethod
-    def client(address: str) -> str:
-        """Return the key under which connections from ``address`` are counted."""
-        try:
-            found = ip_address(address.partition("%")[0])
-        except ValueError:
-            return address
-        if found.version == 6:
-            return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
-        return address
-
-
 class Connection(HttpToolsProtocol):
     """A connection with limits; see the module's docstring.
 
-    Bytes of heads, chunk headers and trailers are counted from the last byte of a body on, so that no part of a request is
-    unlimited. Trailers are dropped.
+    A head has ``header_seconds`` to arrive, and what follows it ``body_seconds``, also when the request was refused meanwhile.
+    Bytes that are not part of a body (heads, chunk headers, trailers) are counted, so that none of them is unlimited. Trailers
+    are dropped.
     """
 
     settings = Settings()
-    counted = Connections()
+    counted: ClassVar[Counter[str]] = Counter()
+    """Number of open connections by client."""
+    warned = float("-inf")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count the connection, and start the timer of the first head."""
+        """Count the connection, and expect a head."""
         super().connection_made(transport)
-        self._client = Connections.client(self.client[0] if self.client else "")
-        self._in_head, self._framing = True, 0
-        self._stalled: asyncio.TimerHandle | None = None
+        self._client = client_of(self.client[0] if self.client else "")
+        self._in_message, self._framing = False, 0
         self._late: asyncio.TimerHandle | None = None
-        allowed = self.counted.add(self._client, self.settings.client_connections)
-        if not allowed or len(self.connections) > self.settings.connections:
+        self._stalled: asyncio.TimerHandle | None = None
+        self.counted[self._client] += 1
+        if self.counted[self._client] > self.settings.client_connections:
+            self._warn()
+            transport.abort()
+        elif len(self.connections) > self.settings.connections:
             transport.abort()
         else:
-            self._expect_head()
+            self._expect(self.settings.header_seconds)
 
     def data_received(self, data: bytes) -> None:
-        """Count what is not part of a body."""
-        if self._in_head and self._late is None:
-            self._expect_head()
+        """Close the connection when too much of what arrived is not part of a body."""
+        if self._late is None and not self._in_message:
+            self._expect(self.settings.header_seconds)
         self._framing += len(data)
         super().data_received(data)
         if self._framing > self.settings.header_bytes:
@@ -113,27 +85,29 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep headers, drop trailers."""
-        if self._in_head:
+        if not self._in_message:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Start the request; an error raised here becomes a 400 and closes the connection."""
-        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > self.settings.header_bytes:
-            raise ValueError("the head is too large")
         if len(self.pipeline) >= _PIPELINED:
             raise ValueError("too many pipelined requests on this connection")
-        self._in_head, self._framing = False, 0
-        self._cancel_late()
+        self._in_message, self._framing = True, 0
+        self._expect(self.settings.body_seconds)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Reset the counter of bytes outside of bodies."""
+        """Count the bytes from here on."""
         self._framing = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Expect the next head."""
-        self._in_head, self._framing = True, 0
+        """Stop waiting; after a request that was refused before it was complete, expect the next head."""
+        self._in_message, self._framing = False, 0
+        self._stop(self._late)
+        self._late = None
+        if self.cycle.response_complete:
+            self._expect(self.settings.header_seconds)
         super().on_message_complete()
 
     def pause_writing(self) -> None:
@@ -144,30 +118,47 @@ class Connection(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """Stop the timer of :meth:`pause_writing`."""
         super().resume_writing()
-        if self._stalled is not None:
-            self._stalled.cancel()
+        self._stop(self._stalled)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timers, and count the connection as closed."""
-        self._cancel_late()
-        if self._stalled is not None:
-            self._stalled.cancel()
-        self.counted.remove(self._client)
+        self._stop(self._late)
+        self._stop(self._stalled)
+        self.counted[self._client] -= 1
+        if not self.counted[self._client]:
+            del self.counted[self._client]
         super().connection_lost(exc)
 
-    def _expect_head(self) -> None:
-        self._late = self.loop.call_later(self.settings.header_seconds, self._head_is_late)
+    def _expect(self, seconds: float) -> None:
+        self._stop(self._late)
+        self._late = self.loop.call_later(seconds, self._is_late)
 
-    def _head_is_late(self) -> None:
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._expect_head()  # reading is paused until the previous request is answered
+    def _is_late(self) -> None:
+        answering = self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
+        if answering or self.flow.read_paused:  # until the previous request is answered
+            self._expect(self.settings.header_seconds)
         else:  # after a short grace period, since data that arrived while the loop was busy is read after this
             self._late = self.loop.call_later(_GRACE_SECONDS, self.transport.abort)
 
-    def _cancel_late(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+    @staticmethod
+    def _stop(timer: asyncio.TimerHandle | None) -> None:
+        if timer is not None:
+            timer.cancel()
+
+    def _warn(self) -> None:
+        if time.monotonic() - Connection.warned > _WARN_SECONDS:
+            Connection.warned = time.monotonic()
+            limit = f"{self.settings.client_connections:,}"
+            log("warning", "connections", client=self._client, detail=f"more than client_connections = {limit}; closing new ones")
+
+
+def client_of(address: str) -> str:
+    """Return the client at ``address``: an IPv4 address, or an IPv6 /64 network, which usually belongs to one client."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return address if found.version == 4 else str(found.ipv4_mapped or ip_network((found, 64), strict=False))
 
 
 class Server(uvicorn.Server):
@@ -232,13 +223,17 @@ def serve(app: ASGIApp, bound: socket.socket, settings: Settings, *, quiet: bool
 
 
 def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """Return uvicorn's configuration for ``app``; the limits of connections are lowered if the system allows fewer open files."""
-    connections = _open_files(settings.connections)
-    own = min(settings.client_connections, max(1, connections // 2))
-    limits = replace(settings, connections=connections, client_connections=own)
+    """Return uvicorn's configuration for ``app``; raises the limit of open files as far as ``connections`` need it."""
+    with suppress(ImportError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = settings.connections + _OTHER_FILES
+        if resource.RLIM_INFINITY != soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     return uvicorn.Config(
         app,
-        http=type("Connection", (Connection,), {"settings": limits, "counted": Connections()}),
+        http=type("Connection", (Connection,), {"settings": settings, "counted": Counter()}),
         ws="none",
         loop="auto",
         lifespan="on",
@@ -249,21 +244,6 @@ def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         timeout_keep_alive=int(settings.idle_seconds) or 1,
         timeout_graceful_shutdown=int(settings.shutdown_seconds) or 1,
     )
-
-
-def _open_files(connections: int) -> int:
-    """Raise the soft limit of open files for ``connections``, and return how many connections it allows."""
-    try:
-        import resource
-    except ImportError:
-        return connections
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + _OTHER_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return min(connections, max(2, soft - _OTHER_FILES))
-    return connections
 
 
 def _tune() -> None:

@@ -1,8 +1,7 @@
 """ASGI middleware: request ID, Host and Origin checks, API key, limits of size and time, access log.
 
 The middleware reads the whole body, within the limits, before it calls a route, so that a slow client occupies no thread and a
-large body no memory. A request that is refused before its body was read is answered with ``Connection: close``; the rest of its
-body is discarded for at most ``body_seconds``, because many clients read the response only after sending the body.
+large body no memory. :mod:`.listening` discards the body of a request that is refused before, and limits the time of all bodies.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/docs", "/favico
 _SAFE_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@\s]+)(?::([0-9]{1,5}))?")
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_DRAINED = 64 << 20
 _SHOWN_TEXT = 2_000
 _HEADERS = [(b"x-content-type-options", b"nosniff"), (b"cross-origin-resource-policy", b"same-origin")]
 _RUN, _NUMBERS = secrets.token_hex(8), count(1)  # a random ID for each request would cost a system call
@@ -154,8 +152,6 @@ class RequestMiddleware:
         finally:
             self.held -= len(cycle.body)
             self._record(cycle, (cycle.answered or time.perf_counter()) - started)
-        if cycle.unread and cycle.closing is not None:
-            await self._drain(cycle)
 
     async def _serve(self, cycle: _Cycle) -> None:
         scope = cycle.scope
@@ -174,7 +170,7 @@ class RequestMiddleware:
             await response(scope, cycle.receive, cycle.send)
 
     async def _read(self, cycle: _Cycle) -> None:
-        """Read the body within the limits of size and time."""
+        """Read the body within the limits of size."""
         most = self._settings.body_bytes
         too_large = Problem(413, "too-large", f"the body is larger than {most:,} bytes; send less at once")
         declared = cycle.headers.get(b"content-length", b"")
@@ -182,31 +178,12 @@ class RequestMiddleware:
             raise too_large
         if self.held > self._settings.bodies_bytes:
             raise Problem(429, "busy", "the service is processing as many requests as it can hold; try again in a moment")
-        try:
-            async with asyncio.timeout(self._settings.body_seconds):
-                while cycle.unread:
-                    part = await cycle.part()
-                    if len(cycle.body) + len(part) > most:
-                        raise too_large
-                    cycle.body += part
-                    self.held += len(part)
-        except TimeoutError:
-            raise Problem(
-                408, "slow-body", f"the body did not arrive within {self._settings.body_seconds:g} seconds; send it again"
-            ) from None
-
-    async def _drain(self, cycle: _Cycle) -> None:
-        """Discard the rest of the body of a refused request for a limited time, then close the connection."""
-        dropped = 0
-        try:
-            async with asyncio.timeout(self._settings.body_seconds):
-                while cycle.unread and dropped < _DRAINED:
-                    dropped += len(await cycle.part())
-        except (TimeoutError, Problem):
-            pass
-        finally:
-            assert cycle.closing is not None
-            await cycle.closing({"type": "http.response.body", "body": b"", "more_body": False})
+        while cycle.unread:
+            part = await cycle.part()
+            if len(cycle.body) + len(part) > most:
+                raise too_large
+            cycle.body += part
+            self.held += len(part)
 
     async def _failed(self, cycle: _Cycle, error: Exception) -> None:
         """Respond with 500 and the request ID, and log where the error was raised."""
@@ -270,7 +247,6 @@ class _Cycle:
         self.status = 0
         self.sent = 0
         self.answered = 0.0  # when the response was sent, by time.perf_counter
-        self.closing: Send | None = None  # ends a response that was sent before the whole body was read
         self._receive, self._send = receive, send
         self._delivered = False
 
@@ -305,18 +281,6 @@ class _Cycle:
         """Respond with a problem document, unless a response has been started."""
         if self.status:
             return
-        if not self.unread:
-            await problem.response(self.scope)(self.scope, self.receive, self.send)
-            return
-        problem.headers["Connection"] = "close"
-        await problem.response(self.scope)(self.scope, self.receive, self._send_open)
-        expecting = self.headers.get(b"expect", b"").lower() == b"100-continue"
-        if expecting:  # the client waits for 100 Continue before it sends the body
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-        else:
-            self.closing = self._send
-
-    async def _send_open(self, message: Message) -> None:
-        if message["type"] == "http.response.body":
-            message["more_body"] = True
-        await self.send(message)
+        if self.unread and self.headers.get(b"expect", b"").lower() == b"100-continue":
+            problem.headers["Connection"] = "close"  # the client will not send the body, for which the next request is taken else
+        await problem.response(self.scope)(self.scope, self.receive, self.send)

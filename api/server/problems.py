@@ -106,7 +106,7 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     descriptions = {
         400: "The request cannot be read, or was refused", 401: "API key missing or unknown",
         403: "Cross-site request", 404: "Not found",
-        408: "The body arrived too slowly", 413: "The body is too large", 415: "The body is not declared as JSON",
+        413: "The body is too large", 415: "The body is not declared as JSON",
         421: "The Host header names another host", 422: "The request is not valid",
         429: "The queue is full", 500: "Unexpected error", 503: "The graph does not answer", 504: "Timeout",
     }  # fmt: skip

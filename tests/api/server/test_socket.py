@@ -88,16 +88,16 @@ def test_what_is_no_request_is_refused_or_hung_up_on(running: Running, parts: li
 
 
 @pytest.mark.parametrize(
-    ("parts", "status"),
+    "parts",
     [
-        ([], 0),
-        ([b"POST /v1/score HTTP/1.1\r\n", b"Host: localhost\r\n"], 0),
-        ([HEAD + b"Content-Length: 100\r\n\r\n", b"{", b'"'], 408),
+        [],
+        [b"POST /v1/score HTTP/1.1\r\n", b"Host: localhost\r\n"],
+        [HEAD + b"Content-Length: 100\r\n\r\n", b"{", b'"'],
     ],
 )
-def test_slow_clients_are_not_waited_for(running: Running, parts: list[bytes], status: int) -> None:
+def test_slow_clients_are_not_waited_for(running: Running, parts: list[bytes]) -> None:
     begun = time.monotonic()
-    assert status_of(exchange(running.port, *parts, pause=0.3)) == status
+    assert not exchange(running.port, *parts, pause=0.3)
     assert time.monotonic() - begun < 8
 
 
