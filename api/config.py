@@ -227,7 +227,7 @@ def check_options(config: Config, metric: str, *, values: bool = True) -> dict[s
 
     Without ``values`` only the metric's name is checked; checking the options imports the metric's module.
     """
-    from ..reasoning.options import check_option
+    from ..reasoning.plugins import check_option
     from ..reasoning.registry import metric_kind
 
     try:

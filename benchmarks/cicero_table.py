@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from support.choices import STRONGEST, print_tables, read_instances, rows_of, without_fit
 from tacit.graph import open_graph
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.answer_only import FORM, form_of
 from tacit.reasoning.inference.choice_figures import figures
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.inference.head import fit
+from tacit.reasoning.inference.judges import FORM, form_of
 from tacit.reasoning.training.choice_head import CONTROL, FOLDS, SHIPPED_LIMITS, Measured, Split, measure
 from tacit.reasoning.training.corpora import k_folds
 

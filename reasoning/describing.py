@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.errors import InputError, MissingExtra
 from ..graph.schema import Json
 from .evaluation.correlation import Figures, shipped_figures, spelt
-from .options import FOR_PROGRAMS, annotated_types
-from .plugins import MetricKind
+from .plugins import FOR_PROGRAMS, MetricKind, annotated_types
 from .reference import Reference, references_of
 from .registry import KINDS, METRIC_REGISTRY, metric_kind
 

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import InputError, PluginError
-from .options import check_option
-from .plugins import ExtractorKind, MetricKind, Range, Registry, ScorerKind, call_plugin
+from .plugins import ExtractorKind, MetricKind, Range, Registry, ScorerKind, call_plugin, check_option
 
 if TYPE_CHECKING:
     from ..graph.open import GraphLike

@@ -20,7 +20,7 @@ from ... import loaders
 from ...graph.errors import InputError, MissingExtra
 from ...graph.item import Item
 from ...graph.schema import dump
-from ...reasoning.options import check_option
+from ...reasoning.plugins import check_option
 from ...reasoning.registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, default_scorer, metric_kind, open_extractor
 from ..opening import check_files, open_engine, open_store, readable
 from ..terminal.faults import Faults
@@ -132,7 +132,7 @@ def _among(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def merge_cache(graph: opts.GraphArgument, json: opts.Json = False, quiet: opts.Quiet = False) -> None:
     """Merge cached COMET tails into the graph: those that scoring generated and stored in the journal beside GRAPH."""
-    from ...reasoning.metrics.accent.tails.journal import merge_cache as merge
+    from ...reasoning.metrics.accent.tails.comet import merge_cache as merge
 
     with open_store(opts.address_at(graph)) as store:
         counts = merge(store)

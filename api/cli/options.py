@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ... import reasoning
 from ...graph.errors import InputError, TacitError, did_you_mean
-from ...reasoning.options import check_option
+from ...reasoning.plugins import check_option
 from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 from ...reasoning.registry import metric_options as known_options
 from ..config import unknown_option

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tacit.graph.questions import Instance, Question
 from tacit.loaders import read_cicero, read_dialogues
 from tacit.loaders.dialogues import Dialogue
-from tacit.reasoning.inference.answer_only import FORM, form_of
 from tacit.reasoning.inference.choice_figures import MEASURES, chance, figures, interval
+from tacit.reasoning.inference.judges import FORM, form_of
 from tacit.reasoning.training.choice_head import CONTROL, Limits, apart_from, clusters
 
 Floats = NDArray[np.float64]

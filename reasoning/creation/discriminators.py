@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ...graph.errors import ModelError
 from ...graph.questions import Answered, Instance, target_place, without_speaker
-from ..inference.answer_only import DENIAL, OPPOSING
 from ..inference.head import fit as fit_head
+from ..inference.judges import DENIAL, OPPOSING
 from ..training.recipe import CiceroRecipe
 from .tfidf import TfIdf, cosine, words_of
 

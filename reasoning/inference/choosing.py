@@ -18,10 +18,9 @@ from ...graph.open import GraphLike
 from ...graph.questions import Instance, Question
 from ...graph.schema import Json, shape
 from ..base import Signature
-from .answer_only import AnswerOnly
 from .choice_figures import chosen
 from .head import Head, Heads, open_heads, shipped_heads
-from .judges import Evidence, GraphJudge, Judge, Similarity
+from .judges import AnswerOnly, Evidence, GraphJudge, Judge, Similarity
 from .trained import TrainedModel, is_trained, open_trained
 
 if TYPE_CHECKING:
@@ -260,8 +259,7 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
     if name in ("likelihood", "yes-no", "probe"):
         from ..models.causal_lm import open_causal
         from ..models.linear_probe import Probe
-        from .likelihood import Likelihood
-        from .probing import PROBE, ProbeJudge, YesNo
+        from .judges import PROBE, Likelihood, ProbeJudge, YesNo
 
         given = None
         if name == "probe":

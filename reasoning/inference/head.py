@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError, reason_of
 from ..models.modelfile import digest_of, read_model
-from .answer_only import FORM, FormModel
+from .judges import FORM, FormModel
 
 Matrix = NDArray[np.float64]
 

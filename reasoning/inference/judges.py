@@ -1,4 +1,4 @@
-"""Judges of a choice: what can be measured by a sentence encoder, and in the graph.
+"""Judges of a choice: by a sentence encoder, by the graph, by the choices alone, and by a language model.
 
 Each judge gives every choice of an instance some features. Wrong choices of CICERO are counterfactuals made of the target's own
 words, which similarity rewards; so the graph speaks against a choice too: by ``HinderedBy``, ``NotDesires``, ``Antonym`` and
@@ -8,9 +8,10 @@ other negations, and where the choice denies what the dialogue states.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log1p
+from itertools import pairwise
+from math import log, log1p
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -21,11 +22,12 @@ from ...graph.path_search import counted_chains
 from ...graph.questions import Instance, Question, without_speaker
 from ...graph.schema import shape
 from ..metrics.grounding import first_mentions
-from .answer_only import DENIAL, words_in
-from .answers import Inference, not_of_listener, worded
-from .emotions import emotion_of, valence
-from .lookup import Hit
-from .readings import AGAINST, READINGS, Reading
+from ..models.asking import States, YesNoPrompt
+from ..models.causal_lm import CausalModel
+from ..models.linear_probe import Probe, ProbeKind
+from ..models.packed import PackedReader
+from .answers import Inference, emotion_of, not_of_listener, valence, worded
+from .lookup import AGAINST, READINGS, Hit, Reading
 
 if TYPE_CHECKING:
     from ..models.encoder import TextEncoder
@@ -212,3 +214,195 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) > len(ending) + 2:
             return word[: -len(ending)]
     return word
+
+
+# The control of choices: a judge that reads the choices of an instance, and neither dialogue nor question.
+#
+# Choices of CICERO differ in form: right ones are longer, wrong ones deny more and share more words with the others, and some
+# words are typical of right or of wrong ones. Whatever reads the dialogue is worth what it adds to this judge.
+
+
+FORM = ("length", "denials", "opposing", "shared")
+"""``length``: log of the number of characters; ``denials``: words of negation; ``opposing``: verbs that oppose, both at most 2;
+``shared``: mean share of words in common with the other choices."""
+
+DENIAL = re.compile(r"\b(?:not|no|never|nothing|none|nobody|cannot|neither|nor|without)\b|n't\b", re.IGNORECASE)
+OPPOSING = re.compile(
+    r"\b(?:refus|den(?:y|ie)|hat(?:e[sd]?|ing)\b|dislik|fail|unable|avoid|stop|quit|against|instead|ignor|reject|cancel|forget|"
+    r"forgot|un(?:happy|interested|willing|aware|able)|dis(?:agree|appoint|courag|miss))",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[a-z']+")
+
+
+def form_of(choices: Sequence[str]) -> Matrix:
+    """Return the features of :data:`FORM` of an instance's choices, shape (choices, 4)."""
+    words = [frozenset(words_in(choice)) for choice in choices]
+    rows = []
+    for place, choice in enumerate(choices):
+        others = [len(words[place] & other) / max(1, len(words[place] | other)) for n, other in enumerate(words) if n != place]
+        denials, opposing = len(DENIAL.findall(choice)), len(OPPOSING.findall(choice))
+        rows.append((log(1 + len(choice)), min(denials, 2), min(opposing, 2), sum(others) / len(others)))
+    return np.array(rows, dtype=np.float64)
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words of a text in lower case, in order."""
+    return _WORD.findall(text.lower())
+
+
+def terms_of(choice: str) -> list[str]:
+    """Return the distinct words and pairs of adjacent words of a choice, sorted."""
+    words = words_in(choice)
+    return sorted({*words, *(f"{one} {two}" for one, two in pairwise(words))})
+
+
+@dataclass(frozen=True, eq=False)
+class FormModel:
+    """Weights of a logistic regression on what can be read of choices alone; ``tacit train choice-head`` fits it."""
+
+    form: Mapping[str, float]  # weights of FORM
+    terms: Mapping[str, float]  # weights of words and pairs of adjacent words, where a choice has them
+    digest: str = ""  # of both
+
+    def log_odds(self, choices: Sequence[str]) -> Matrix:
+        """Return the log-odds of each choice, to be compared with those of the others, shape (choices,)."""
+        known = [sum(self.terms.get(term, 0.0) for term in terms_of(choice)) for choice in choices]
+        found: Matrix = form_of(choices) @ np.array([self.form[name] for name in FORM]) + np.array(known)
+        return found
+
+
+class AnswerOnly:
+    """The judge ``answers``; its feature ``form`` is the log-odds of a :class:`FormModel`."""
+
+    features: tuple[str, ...] = ("form",)
+
+    def __init__(self, model: FormModel) -> None:
+        self.model = model
+
+    @property
+    def signature(self) -> str:
+        return f"answer-only-2({self.model.digest})"
+
+    def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
+        """Return the log-odds of each choice, shape (choices, 1)."""
+        return [self.model.log_odds(one.choices)[:, None] for one in instances]
+
+
+# A language model as a judge of choices: how likely a choice is after the dialogue.
+
+
+_TASK = "You read a dialogue and judge whether an answer to a question about it is right. Answer Yes or No."
+
+
+class Likelihood:
+    """The judge ``likelihood``; its feature ``likely`` is minus the nats per token of the choice after dialogue and question."""
+
+    features: tuple[str, ...] = ("likely",)
+
+    def __init__(self, causal: CausalModel) -> None:
+        self.causal = causal
+        self._reader = PackedReader(causal)
+
+    @property
+    def signature(self) -> str:
+        return f"likelihood-3({self.causal.signature})"
+
+    def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
+        """Return the feature of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
+        return [self._measure(one) for one in instances]
+
+    def _measure(self, one: Instance) -> Matrix:
+        half = self.causal.max_length // 2
+        choices = [choice[: half - 2] for choice in self.causal.tokens([f" {choice}" for choice in one.choices])]
+        dialogue = "\n".join(one.dialogue)
+        [prompt] = self.causal.tokens([f"{_TASK}\n\n{dialogue}\n\nTarget: {one.target}\nQuestion: {one.question.text}\nAnswer:"])
+        before = prompt[:-1][-half:]  # of a prompt that is too long, the end
+        costs = self._reader.losses((), [[self.causal.begin, *before]], [(0, [prompt[-1], *choice]) for choice in choices])
+        sizes = np.array([max(1, len(choice)) for choice in choices], dtype=np.float64)
+        found: Matrix = (-costs / sizes)[:, None]
+        return found
+
+
+# A language model that is asked whether a choice is right: its preference for yes, and a probe of its hidden states.
+#
+# A causal language model reads the dialogue, the target, CICERO's question and a proposed answer, and is asked whether the answer
+# is right. The judge `yes-no` takes its log-odds of yes. Where its answer would stand, the linear probe (Alain and Bengio, ICLR
+# 2017, workshop track) of the judge `probe` reads a layer's hidden states; it is learnt from right against wrong choices
+# (`tacit train choice-probe`).
+
+
+_QUESTION = "Is this answer right? Answer yes or no."
+_TEXT_TOKENS = 512
+
+
+class ChoicePrompt(YesNoPrompt):
+    """The prompt for a causal language model."""
+
+    def __init__(self, causal: CausalModel) -> None:
+        super().__init__(causal, _QUESTION, _TEXT_TOKENS)
+
+    def read(self, instances: Sequence[Instance], layers: Sequence[int], *, margins: bool = False) -> States:
+        """Return the model's states for all choices, in order, as :meth:`YesNoPrompt.read_replies`."""
+        replies = [(proposal(one), f" {choice}") for one in instances for choice in one.choices]
+        return self.read_replies(replies, layers, margins=margins)
+
+
+def proposal(one: Instance) -> str:
+    """Return the text before a proposed answer: the dialogue, the target and the question."""
+    turns = "\n".join(" ".join(turn.split()) for turn in one.dialogue)
+    return f"{turns}\n\nTarget: {' '.join(one.target.split())}\nQuestion: {one.question.text}\nProposed answer:"
+
+
+class YesNo:
+    """The judge ``yes-no``: the log-odds of yes over no, in nats."""
+
+    features: tuple[str, ...] = ("yes",)
+
+    def __init__(self, causal: CausalModel) -> None:
+        self.causal = causal
+        self._prompt = ChoicePrompt(causal)
+
+    @property
+    def signature(self) -> str:
+        """The model's name, digest and number format."""
+        return f"yes-no-2({self.causal.signature}:{self.causal.dtype})"
+
+    def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
+        """Return the log-odds for each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
+        with self.causal.lock:  # hidden states are recorded on the model itself
+            margins = self._prompt.read(instances, (), margins=True).margins
+        return _by_instance(margins, instances)
+
+
+PROBE = ProbeKind("probe for choices", "tacit train choice-probe", "choice-probe.safetensors", "tacit choice probe", ("dtype",))
+"""The kind of probe; its log-odds of a choice are to be compared with those of the other choices of its instance."""
+
+
+class ProbeJudge:
+    """The judge ``probe``: the log-odds of a probe."""
+
+    features: tuple[str, ...] = ("odds",)
+
+    def __init__(self, causal: CausalModel, probe: Probe, *, cut: bool = False) -> None:
+        """Read the states of ``causal``; with ``cut``, its layers above the probe's are removed, so that it runs faster."""
+        probe.attach(causal, cut=cut)
+        self.probe = probe
+        self._prompt = ChoicePrompt(causal)
+
+    @property
+    def signature(self) -> str:
+        """The model's name and digest, and the probe's."""
+        return f"probe-2({self._prompt.causal.signature}:{self.probe.digest})"
+
+    def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
+        """Return the log-odds of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
+        with self._prompt.causal.lock:
+            states = self._prompt.read(instances, [self.probe.layer])
+        return _by_instance(self.probe.log_odds(states.hidden[:, 0]), instances)
+
+
+def _by_instance(values: Matrix, instances: Sequence[Instance]) -> list[Matrix]:
+    """Return the numbers of all choices as one column for each instance."""
+    ends = np.cumsum([len(one.choices) for one in instances])
+    return [part[:, None] for part in np.split(values, ends[:-1])] if len(instances) else []

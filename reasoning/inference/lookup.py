@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import log, sqrt
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from ...graph.model import Path
 from ...graph.names import lemmas, text_of
 from ...graph.protocol import KnowledgeGraph
+from ...graph.questions import Question
 from ..lru_cache import LruCache
 from ..metrics.accent.events import comparison_key
 from ..metrics.accent.extractors.phrases import TIMES
@@ -27,7 +29,6 @@ from ..metrics.accent.tails.comet import NOTHING
 from ..metrics.accent.tails.event_table import EventTable
 from ..metrics.accent.tails.known_tails import KnownTail, Origin
 from ..metrics.accent.tails.sources import GraphTails
-from .readings import READINGS, Reading
 
 NEAR, WITHIN = 0.6, 0.35
 """Lowest cosine of words at which a head counts as near, and at which one counts that says less: ``PersonX studies`` of
@@ -225,3 +226,50 @@ def _base(word: str) -> str:
     while found := lemmas(base):
         base = found[0]
     return base
+
+
+# Which relations of the graph answer which question, and in which direction.
+#
+# `xEffect` from a cause to its effect answers "What is the cause?" when it is read backwards: whatever has the target's event as
+# its effect. `HinderedBy` answers "What is the prerequisite?" when it is negated: that the hindrance is absent. Relations have
+# the names of the table of events (ACCENT's `event_table`), in which ConceptNet's
+# `HasPrerequisite`, `MotivatedByGoal` and `HasSubevent` are `xNeed`, `xIntent` and `HasSubEvent`, and `isBefore` is
+# also `isAfter` of the inverse; answers show the edge as the graph has it.
+
+
+class Reading(NamedTuple):
+    """A relation that answers a question."""
+
+    relation: str  # its name
+    backwards: bool = False  # it is read from its tail to its head
+    negated: bool = False  # the answer is that the tail is not so
+    concepts: bool = False  # it joins concepts of ConceptNet, not events
+
+
+READINGS: Mapping[Question, tuple[Reading, ...]] = MappingProxyType(
+    {
+        Question.CAUSE: (
+            Reading("xReason"), Reading("Causes", backwards=True), Reading("xEffect", backwards=True), Reading("isAfter"),
+            Reading("Causes", backwards=True, concepts=True),
+        ),
+        Question.SUBSEQUENT: (
+            Reading("xEffect"), Reading("oEffect"), Reading("xWant"), Reading("oWant"), Reading("isBefore"),
+            Reading("isAfter", backwards=True), Reading("HasSubEvent"),
+        ),
+        Question.PREREQUISITE: (Reading("xNeed"), Reading("HinderedBy", negated=True)),
+        Question.MOTIVATION: (Reading("xIntent"), Reading("Desires", concepts=True)),
+        Question.REACTION: (Reading("oReact"), Reading("xReact")),
+    }
+)  # fmt: skip
+"""The readings of each question, the most direct ones first."""
+
+AGAINST: Mapping[Question, tuple[Reading, ...]] = MappingProxyType(
+    {
+        Question.CAUSE: (Reading("HinderedBy"), Reading("NotCauses", backwards=True, concepts=True)),
+        Question.SUBSEQUENT: (Reading("HinderedBy"), Reading("NotDesires", concepts=True)),
+        Question.PREREQUISITE: (Reading("HinderedBy"),),
+        Question.MOTIVATION: (Reading("HinderedBy"), Reading("NotDesires", concepts=True)),
+        Question.REACTION: (),
+    }
+)  # fmt: skip
+"""The readings that speak against an answer: what the graph says keeps the event from happening, or is not wanted."""

@@ -1,10 +1,9 @@
 """Finding and opening transformers models: a folder, a GGUF file, or a hub id whose files are in the local cache or are
 fetched.
 
-A folder is used as it is; the quantised weights of a GGUF file are unpacked when it is first opened
-(:mod:`tacit.reasoning.models.unpacked`). An id is looked up in the local
-cache first; only when it is not there is the hub contacted, once and with a short timeout, so that a machine without a network
-gets an error at once. Program code that comes with a model is never run.
+A folder is used as it is; the quantised weights of a GGUF file are unpacked when it is first opened. An id is looked up in the
+local cache first; only when it is not there is the hub contacted, once and with a short timeout, so that a machine without a
+network gets an error at once. Program code that comes with a model is never run.
 """
 
 from __future__ import annotations
@@ -12,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
+import shutil
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...graph.atomic import recover
-from ...graph.errors import InputError, MissingExtra, ModelError, reason_of
-from .unpacked import find_copy, keep_copy
+from ...graph.errors import GraphError, InputError, MissingExtra, ModelError, reason_of
+from ...graph.storage import cache_folder, seal, unseal, whole_folder
 
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _SETTINGS = (
@@ -280,3 +281,64 @@ def need(module: str, extra: str) -> Any:
 def extra_of(model: str | Path | None) -> str:
     """Return the optional dependencies that open ``model``: an id or folder, a GGUF file, or None for the default encoder."""
     return "gguf" if model is not None and Path(model).suffix.lower() == ".gguf" else "neural"
+
+
+# Unpacked copies of GGUF files, which open in a fraction of the time.
+#
+# Unpacking takes half a minute for 1.5 billion weights. So the opened model is kept as a folder that transformers reads, in
+# `unpacked` of `TACIT_CACHE`, else of the user's cache folder. A copy belongs to one GGUF file, by its digest, to one dtype and
+# to one version of transformers; it holds the same numbers as the model that was opened from the file. It may be deleted at any
+# time. Where it cannot be written, the file is unpacked each time.
+
+_UNPACKED = "unpacked model"
+_UNPACKED_FORMAT = 1
+
+_SPARE = 1 << 30  # bytes that stay free on the disk
+
+
+def copy_of(files: ModelFiles, dtype: str) -> Path:
+    """Return the folder for the copy of a GGUF file with weights of ``dtype``; it may not exist."""
+    return cache_folder("unpacked") / f"{files.digest}-{dtype}"
+
+
+def find_copy(files: ModelFiles, dtype: str) -> Path | None:
+    """Return the folder of a sound copy of a GGUF file, or None."""
+    folder = copy_of(files, dtype)
+    try:
+        unseal(folder, _UNPACKED, _UNPACKED_FORMAT, digest=_content(files, dtype))
+    except GraphError:
+        return None
+    return folder
+
+
+def keep_copy(files: ModelFiles, dtype: str, model: Any, tokenizer: Any) -> None:
+    """Write the copy of a GGUF file from the opened model, and warn of its size; without room on the disk there is none."""
+    folder = copy_of(files, dtype)
+    size = sum(weight.numel() * weight.element_size() for weight in model.parameters())
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(folder.parent).free < size + _SPARE:
+            return
+        warnings.warn(
+            f"the unpacked weights of {files.gguf} ({size / 1e6:,.0f} MB) are kept in {folder}, so that it opens faster from now "
+            "on; delete the folder to have the space back",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        with whole_folder(folder, _UNPACKED, _UNPACKED_FORMAT, _content(files, dtype)) as fresh:
+            model.save_pretrained(fresh)
+            tokenizer.save_pretrained(fresh)
+            seal(fresh, _UNPACKED, _UNPACKED_FORMAT, _content(files, dtype), {})
+    except Exception as error:  # OSError, GraphError, errors of safetensors
+        warnings.warn(
+            f"the unpacked weights of {files.gguf} cannot be kept in {folder} ({reason_of(error)}); it is unpacked each time",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _content(files: ModelFiles, dtype: str) -> str:
+    """Return what a copy is made of; one made of anything else is replaced."""
+    import transformers
+
+    return f"{files.digest} {dtype} transformers {transformers.__version__}"

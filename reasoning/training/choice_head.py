@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance, without_speaker
-from ..inference.answer_only import FORM, FormModel, form_of, terms_of
 from ..inference.choice_figures import figures, interval
 from ..inference.head import Heads, centred, fit, heads_from, joined
-from ..inference.judges import Judge
+from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
 from .choice_probe import pairs_of
 from .corpora import k_folds, telling_turns

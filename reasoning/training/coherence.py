@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,18 +23,29 @@ from numpy.typing import NDArray
 
 from ...graph.item import Item
 from ..metrics.coherence.associations import FILES, LEAST_COUNT, AssociationGraph, terms_of, write_graph
-from ..metrics.coherence.checkpoint import ASSOCIATIONS, FORMAT, HEAD, HEADER, PARTS, VERSION, load_head
+from ..metrics.coherence.checkpoint import (
+    ASSOCIATIONS,
+    FORMAT,
+    HEAD,
+    HEADER,
+    PARTS,
+    TURNS,
+    VERSION,
+    Floats,
+    SelectionHead,
+    load_head,
+)
 from ..metrics.coherence.learned import Association, Selection
 from ..metrics.coherence.parts import Part, Repetition, Similarity
 from ..models.encoder import TextEncoder
+from ..models.hub import need
 from .corpora import Dialogue, hold_out
-from .recipe import CoherenceRecipe
-from .selection import train_head
+from .loop import Plan, fit
+from .recipe import CoherenceRecipe, HeadRecipe
 
 # Associations: which terms of a turn are followed by which terms of the next turn.
 
 Ids = NDArray[np.int64]
-Floats = NDArray[np.float32]
 Pair = tuple[str, str]
 
 LEAST_WEIGHT = 0.5
@@ -369,3 +381,127 @@ def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]
 
 def _sizes(dialogues: Sequence[Dialogue]) -> dict[str, int]:
     return {"dialogues": len(dialogues), "pairs": sum(len(turns) - 1 for turns in dialogues)}
+
+
+# Training the response selection head of `coherence`: two towers over pooled vectors of a frozen encoder.
+#
+# Within a batch, every context must select its own response among all responses of the batch, and every response its own
+# context (InfoNCE, van den Oord et al., 2018, in both directions as in Radford et al., 2021). A response that occurs twice in
+# the batch is not a negative of itself.
+
+Halves = NDArray[np.float16]
+
+
+def train_head(
+    vectors: Halves,
+    rows: Rows,
+    *,
+    seed: int = 0,
+    settings: HeadRecipe | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> SelectionHead:
+    """Train a head on pooled vectors, shape (texts, d); ``rows`` of them, shape (pairs, 3), are last turn, turn before,
+    response."""
+    torch = need("torch", "neural")
+    settings = settings or HeadRecipe()
+    mean, scale = _moments(vectors)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        towers = Towers(mean, scale, settings)
+    if len(rows):
+
+        def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
+            some = rows[batch]
+            return towers.loss([_standard(towers, vectors, some[:, column]) for column in range(3)], some)
+
+        size = min(settings.batch, len(rows))
+        plan = Plan(settings.epochs * -(-len(rows) // size), size, settings.rate, seed, schedule="cosine", clip=0)
+        fit(
+            towers.module, loss, len(rows), plan, groups=towers.groups(settings.rate),
+            progress=None if progress is None else lambda step, steps, _: progress(step, steps),
+        )  # fmt: skip
+    return towers.head()
+
+
+def _standard(towers: Towers, vectors: Halves, rows: Rows) -> Any:
+    """Standardised vectors of texts; zeros for row -1."""
+    found = (vectors[np.maximum(rows, 0)].astype(np.float32) - towers.mean) / towers.scale
+    found[rows < 0] = 0
+    return towers.torch.from_numpy(found)
+
+
+def _moments(vectors: Halves, step: int = 8192) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Mean and standard deviation of each column."""
+    total, squares = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1])
+    for start in range(0, len(vectors), step):
+        part = vectors[start : start + step].astype(np.float64)
+        total += part.sum(axis=0)
+        squares += (part**2).sum(axis=0)
+    mean = total / max(len(vectors), 1)
+    deviation = np.sqrt(np.maximum(squares / max(len(vectors), 1) - mean**2, 0)) + 1e-3
+    return mean.astype(np.float32), deviation.astype(np.float32)
+
+
+# The towers and their loss.
+
+Rows = NDArray[np.int64]
+
+_TEMPERATURE = 0.05
+_SHARPEST = 100.0
+
+
+class Towers:
+    """The linear maps of context and response, and the temperature of the softmax."""
+
+    def __init__(self, mean: Floats, scale: Floats, settings: HeadRecipe) -> None:
+        """Initialise at random with torch's seed; ``mean`` and ``scale`` are of pooled vectors, shape (d,)."""
+        self.torch, self.settings = need("torch", "neural"), settings
+        self.mean, self.scale = mean, scale
+        nn, size = self.torch.nn, len(mean)
+        self.context = nn.Linear(TURNS * size, settings.width)
+        self.response = nn.Linear(size, settings.width)
+        self.sharpness = nn.Parameter(self.torch.tensor(math.log(1 / _TEMPERATURE)))
+        self.module = nn.ModuleList([self.context, self.response, nn.ParameterList([self.sharpness])])
+
+    def weights(self) -> list[Any]:
+        """The weights of all maps, without the temperature."""
+        return [weight for module in (self.context, self.response) for weight in module.parameters()]
+
+    def groups(self, rate: float) -> list[dict[str, Any]]:
+        """The parameter groups for AdamW, with the highest learning rate ``rate``."""
+        return [
+            {"params": self.weights(), "lr": rate, "weight_decay": self.settings.decay},
+            {"params": [self.sharpness], "lr": rate, "weight_decay": 0.0},
+        ]
+
+    def loss(self, texts: Sequence[Any], rows: Rows) -> Any:
+        """Return the loss of a batch of n pairs.
+
+        ``texts`` are standardised pooled vectors of last turns, turns before them (zeros for none) and responses, each of shape
+        (n, d); ``rows`` a number for each of these texts, -1 for a missing one, shape (n, 3).
+        """
+        torch, functional = self.torch, self.torch.nn.functional
+        last, before, response = texts
+        size, device = len(rows), last.device
+        contexts = self._unit(self.context, torch.cat([last, before], dim=1))
+        responses = self._unit(self.response, response)
+        logits = contexts @ responses.T * self.sharpness.exp().clamp(max=_SHARPEST)
+        twins = rows[:, 2][:, None] == rows[:, 2][None, :]
+        logits = logits.masked_fill(torch.from_numpy(twins & ~np.eye(size, dtype=bool)).to(device), float("-inf"))
+        right = torch.arange(size, device=device)
+        return (functional.cross_entropy(logits, right) + functional.cross_entropy(logits.T, right)) / 2
+
+    def _unit(self, linear: Any, vectors: Any) -> Any:
+        """Unit vectors in the common space, with dropout."""
+        functional = self.torch.nn.functional
+        return functional.normalize(linear(functional.dropout(vectors, self.settings.dropout)), dim=1)
+
+    def head(self) -> SelectionHead:
+        """Return the trained head."""
+
+        def array(weight: Any) -> Floats:
+            found: Floats = weight.detach().cpu().numpy()
+            return found
+
+        context, response = ((array(one.weight).T.copy(), array(one.bias).copy()) for one in (self.context, self.response))
+        return SelectionHead(self.mean, self.scale, *context, *response)

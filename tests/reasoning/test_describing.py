@@ -26,7 +26,7 @@ from tacit.reasoning.describing import recommend
 from tacit.reasoning.evaluation.correlation import Correlation, Figures, SetFigures, shipped_figures
 from tacit.reasoning.metrics.accent.scorers.language_models import PROBE as TUPLE_PROBE
 from tacit.reasoning.metrics.judgement import PROBE
-from tacit.reasoning.options import FOR_PROGRAMS
+from tacit.reasoning.plugins import FOR_PROGRAMS
 from tacit.reasoning.reference import SHIPPED, references_of
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.training.reference import without_reference

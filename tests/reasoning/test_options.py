@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning import METRICS, load_metric, metric_kind, metric_options
-from tacit.reasoning.options import check_option, option_types
+from tacit.reasoning.plugins import check_option, option_types
 
 OPTIONS = [(metric, option) for metric in METRICS for option in metric_options(metric)]
 

@@ -106,8 +106,8 @@ def choice_head(
     tacit choose --head FOLDER uses them. There is a head for each choice of the judges, with answers always among them. An
     interrupted run continues when the command is run again.
     """
-    from ....reasoning.inference.answer_only import FormModel
     from ....reasoning.inference.head import FILE, Heads
+    from ....reasoning.inference.judges import FormModel
 
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.inference import load_chooser

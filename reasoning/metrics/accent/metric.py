@@ -25,7 +25,7 @@ from ...registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, default_scorer, ope
 from ...text.linking import Mention
 from .events import EventTuple, Extractor, Kind, Where
 from .scorers.base import CloseTail, Triple, TupleScore, TupleScorer
-from .tails.provenance import Provenance
+from .tails.sources import Provenance
 
 if TYPE_CHECKING:
     from .scorers.resources import ScorerResources

@@ -278,7 +278,7 @@ def pieces(data: Any) -> list[dict[str, Any]]:
 def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:
     from tacit.graph import open_graph
     from tacit.graph.model import Assertion
-    from tacit.reasoning.metrics.accent.tails.journal import journal_of
+    from tacit.reasoning.metrics.accent.tails.comet import journal_of
 
     graph = tmp_path / "graph"
     assert tacit("load", "atomic2020", place / "atomic.tsv", "--into", graph, "--json").status == 0

@@ -14,11 +14,10 @@ from tacit.graph.cypher_store import claim_query
 from tacit.graph.errors import GraphNotFound, InputError
 from tacit.graph.names import concept_uri, event_uri
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.answer_only import AnswerOnly, FormModel, form_of
 from tacit.reasoning.inference.choice_figures import chance, chosen, figures, folds, interval
 from tacit.reasoning.inference.choosing import NO_EDGE, Chooser, Chosen, load_chooser
 from tacit.reasoning.inference.head import RIDGE, Head, centred, fit
-from tacit.reasoning.inference.judges import GraphJudge, Similarity
+from tacit.reasoning.inference.judges import AnswerOnly, FormModel, GraphJudge, Similarity, form_of
 from tacit.reasoning.metrics.commonsense.regressor import shapley_values
 
 from tests.reasoning.metrics.accent.world import WordEncoder

@@ -10,9 +10,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.answer_only import FORM, AnswerOnly, FormModel, form_of, terms_of
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.inference.head import FILE, SHIPPED, centred, fit, open_heads, shipped_heads
+from tacit.reasoning.inference.judges import FORM, AnswerOnly, FormModel, form_of, terms_of
 from tacit.reasoning.training.card import choice_head_card
 from tacit.reasoning.training.choice_head import (
     Limits,

@@ -15,9 +15,8 @@ from tacit.reasoning.training.corpora import corpus_of, distinct_dialogues, hold
 pytest.importorskip("transformers")
 
 from tacit.reasoning.models.encoder import open_encoder
-from tacit.reasoning.training.coherence import encoded, train_coherence
+from tacit.reasoning.training.coherence import Towers, encoded, train_coherence, train_head
 from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe
-from tacit.reasoning.training.selection import Towers, train_head
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues

@@ -74,7 +74,7 @@ class ScorerResources:
     def events(self) -> Events:
         """The graph's events: those of a store are asked for by Cypher, those of other graphs are in the table."""
         if isinstance(self.graph, TailsInBulk):
-            from ..tails.event_store import StoredEvents
+            from ..tails.event_table import StoredEvents
 
             return StoredEvents(self.graph)
         return self.table
@@ -82,14 +82,14 @@ class ScorerResources:
     @cached_property
     def vectors(self) -> Any:
         """Embeddings, stored beside the graph."""
-        from ..tails.vector_cache import VectorCache
+        from ..tails.sources import VectorCache
 
         return VectorCache(events_home(self.graph), self.encoder)
 
     @cached_property
     def memory(self) -> Any:
         """The stored tails that COMETs generated."""
-        from ..tails.journal import TailCache
+        from ..tails.comet import TailCache
 
         return TailCache(self.graph, self.events)
 

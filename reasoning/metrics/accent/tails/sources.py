@@ -7,18 +7,30 @@ of datasets: a tail that a model generated holds for its own head alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .....graph.atomic import new_file
 from .....graph.errors import InputError, TacitError, reason_of
+from .....graph.model import Assertion
+from .....graph.model import Path as GraphPath
+from .....graph.names import concept_uri, event_uri, text_of
+from .....graph.protocol import KnowledgeGraph
+from ....lru_cache import LruCache
 from ..events import comparison_key, head_form, head_forms
-from .comet import NOTHING, Comet, Generated, as_known
-from .event_table import Events, Lookup
-from .journal import TailCache
-from .known_tails import Found, KnownTail, Origin, Query, TailSource
-from .vector_cache import VectorCache
+from ..verbalise import statement
+from .comet import NOTHING, Comet, Generated, TailCache, as_known
+from .event_table import RENAMED, TURNED, Events, Lookup
+from .known_tails import RETRIEVER_PREFIX, Found, KnownTail, Origin, Query, TailSource
+
+if TYPE_CHECKING:
+    from ....models.encoder import TextEncoder
 
 DEFAULT_NEAREST = 10
 DEFAULT_THRESHOLD = 0.7
@@ -225,3 +237,160 @@ class Chain:
                 if one.note:
                     notes[query].append(one.note)
         return [found[query]._replace(note="; ".join(dict.fromkeys(notes[query]))) for query in queries]
+
+
+# Provenance: from a known tail back to the assertion of the graph.
+#
+# The table of events renames and inverts relations and words phrases as events. An explanation shows edges of the graph, so each
+# tail that it shows is looked up: among ATOMIC's assertions about the head, inverted ones, and ConceptNet's between the phrases.
+
+_Key = tuple[str, str, str, str]
+
+
+class Provenance:
+    """Looks up the assertions behind known tails in one graph, with an LRU cache."""
+
+    def __init__(self, graph: KnowledgeGraph, cache_size: int = 20_000) -> None:
+        self.graph = graph
+        self._found: LruCache[_Key, tuple[GraphPath | None]] = LruCache(cache_size)
+
+    def path(self, tail: KnownTail, relation: str) -> GraphPath | None:
+        """Return the strongest edge by which ``tail`` follows its head, directed from head to tail; None when the graph has
+        none."""
+        if tail.origin is Origin.MODEL:
+            return None
+        key = (tail.head, relation, tail.text, tail.source)
+        known = self._found.get(key)
+        if known is None:
+            known = (self._look_up(tail, relation),)
+            self._found.put(key, known)
+        return known[0]
+
+    def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
+        from_model = tail.source.startswith(RETRIEVER_PREFIX)  # a compact model does not keep sources
+        rows = [row for row in self._candidates(tail, relation, from_model) if from_model or row[1].source == tail.source]
+        if not rows:
+            return None
+        nodes, assertion = min(rows, key=lambda row: row[1].order)
+        return GraphPath(nodes, (assertion,))
+
+    def _candidates(self, tail: KnownTail, relation: str, from_model: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
+        """Every assertion that may be the tail's: it has its text, or, for a compact model's tail, its statement."""
+        try:
+            start, end = event_uri(tail.head), event_uri(tail.text)
+            first, last = concept_uri(tail.head), concept_uri(tail.text)
+        except InputError:
+            return
+        for row in self.graph.tails(start, relation):
+            text = text_of(row.tail)
+            if (statement(text, relation) if from_model else text) == tail.text:
+                yield (row.head, row.tail), row
+        for name, other in TURNED.items():
+            if other == relation:
+                yield from (((row.tail, row.head), row) for row in self.graph.tails(end, name) if text_of(row.tail) == tail.head)
+        if relation in RENAMED.values() and first != last:
+            for path in self.graph.triples_between([first], [last]):
+                (row,) = path.assertions
+                if row.head == first and RENAMED.get(row.relation) == relation:
+                    yield (row.head, row.tail), row
+
+
+# Embeddings of a graph's texts, stored in one file per encoder beside the graph: half precision, memory-mapped.
+#
+# A file maps texts to vectors, so it stays valid when the graph changes: texts of the new graph that it holds are not encoded
+# again. Files are replaced atomically; of two processes that add at once one wins, and the other's texts are encoded again when
+# they are next needed.
+
+Vectors = NDArray[np.float32]
+
+_BATCH = 4096
+_TENSOR = "vectors"
+_TEXTS = "texts"
+
+
+class VectorCache:
+    """The stored vectors of one encoder in the folder ``home``."""
+
+    def __init__(self, home: Path, encoder: TextEncoder) -> None:
+        self.encoder = encoder
+        self.path = home / f"vectors-{re.sub(r'[^A-Za-z0-9.]+', '-', encoder.signature)}.safetensors"
+        self._rows: dict[str, int] = {}
+        self._vectors: NDArray[np.float16] = np.zeros((0, encoder.dimension), dtype=np.float16)
+        self._open()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def missing(self, texts: Sequence[str]) -> list[str]:
+        """Return the distinct texts without a stored vector."""
+        return [text for text in dict.fromkeys(texts) if text not in self._rows]
+
+    def add(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> None:
+        """Encode and store those of ``texts`` that are missing; in memory only where the file cannot be written."""
+        fresh = sorted(self.missing(texts), key=lambda text: (len(text), text))
+        if not fresh:
+            return
+        parts = [np.asarray(self._vectors)]
+        for start in range(0, len(fresh), _BATCH):
+            pooled = self.encoder.pooled(fresh[start : start + _BATCH], keep=False, progress=progress)
+            parts.append(self.encoder.sentences(pooled).astype(np.float16))
+        known = [*self._rows, *fresh]
+        vectors = np.concatenate(parts)
+        try:
+            self._write(known, vectors)
+            self._open()
+        except OSError:
+            self._rows, self._vectors = {text: row for row, text in enumerate(known)}, vectors
+
+    def known(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of stored texts, shape (texts, dimension)."""
+        rows = np.fromiter((self._rows[text] for text in texts), dtype=np.int64, count=len(texts))
+        return self._vectors[rows].astype(np.float32)
+
+    def __getitem__(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of ``texts``, shape (texts, dimension); missing ones are encoded with the same rounding."""
+        absent = self.missing(texts)
+        if not absent:
+            return self.known(texts)
+        fresh = dict(zip(absent, self.encoder.encode(absent).astype(np.float16).astype(np.float32), strict=True))
+        found = np.empty((len(texts), self.encoder.dimension), dtype=np.float32)
+        here = [place for place, text in enumerate(texts) if text not in fresh]
+        if here:
+            found[here] = self.known([texts[place] for place in here])
+        for place, text in enumerate(texts):
+            if text in fresh:
+                found[place] = fresh[text]
+        return found
+
+    def _open(self) -> None:
+        """Map the file; a missing or broken one counts as empty."""
+        try:
+            size = int.from_bytes(_first(self.path, 8), "little")
+            header = json.loads(_first(self.path, 8 + size)[8:])
+            vectors, texts = header[_TENSOR], header[_TEXTS]
+            start, _ = vectors["data_offsets"]
+            rows, width = vectors["shape"]
+            begin, end = texts["data_offsets"]
+            mapped = np.memmap(self.path, dtype=np.float16, mode="r", offset=8 + size + start, shape=(rows, width))
+            with self.path.open("rb") as file:
+                file.seek(8 + size + begin)
+                names = file.read(end - begin).decode("utf-8").split("\n")[:-1]
+        except (OSError, ValueError, KeyError, TypeError):
+            return
+        if len(names) == rows and width == self.encoder.dimension:
+            self._rows, self._vectors = {text: row for row, text in enumerate(names)}, mapped
+
+    def _write(self, texts: Sequence[str], vectors: NDArray[np.float16]) -> None:
+        """Write the file, replaced atomically."""
+
+        from safetensors.numpy import save_file
+
+        data = "".join(f"{text}\n" for text in texts).encode("utf-8")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with new_file(self.path) as fresh:
+            save_file({_TENSOR: vectors, _TEXTS: np.frombuffer(data, dtype=np.uint8)}, fresh)
+
+
+def _first(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(size)

@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
-from tacit.reasoning.metrics.accent.events import RELATIONS, comparison_key, head_form, head_forms, normalise, tail_form
+from tacit.reasoning.metrics.accent.events import (
+    RELATIONS,
+    base_form,
+    comparison_key,
+    head_form,
+    head_forms,
+    normalise,
+    tail_form,
+    third_person,
+)
 from tacit.reasoning.metrics.accent.extractors.phrases import name_participants, participant
-from tacit.reasoning.metrics.accent.verb_forms import base_form, third_person
 
 from tests.conftest import GraphOf
 

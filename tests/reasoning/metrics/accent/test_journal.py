@@ -16,13 +16,13 @@ from tacit.graph import WritableGraph, open_graph, open_index
 from tacit.graph.errors import GraphBusy, GraphError
 from tacit.graph.model import Assertion, LoadCounts
 from tacit.graph.names import event_uri
-from tacit.reasoning.metrics.accent.tails.event_table import open_table
-from tacit.reasoning.metrics.accent.tails.journal import (
+from tacit.reasoning.metrics.accent.tails.comet import (
     JOURNAL,
     Journal,
     TailCache,
     merge_cache,
 )
+from tacit.reasoning.metrics.accent.tails.event_table import open_table
 from tacit.reasoning.metrics.accent.tails.known_tails import Found, Origin, Query, TailSource
 from tacit.reasoning.metrics.accent.tails.sources import AbsentComet, CachedTails, Chain, CometTails, GraphTails
 
@@ -165,7 +165,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from tacit.graph.model import Assertion
-from tacit.reasoning.metrics.accent.tails.journal import Journal
+from tacit.reasoning.metrics.accent.tails.comet import Journal
 
 journal = Journal(Path(sys.argv[1]))
 for number in range(40):

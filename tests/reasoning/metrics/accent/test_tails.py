@@ -14,8 +14,7 @@ from tacit.graph.names import event_uri
 from tacit.graph.storage import HEADER
 from tacit.reasoning.metrics.accent.tails.event_table import EventTable, events_home, open_table
 from tacit.reasoning.metrics.accent.tails.known_tails import Found, KnownTail, Origin, Query
-from tacit.reasoning.metrics.accent.tails.sources import Chain, GraphTails, NearestTails
-from tacit.reasoning.metrics.accent.tails.vector_cache import VectorCache
+from tacit.reasoning.metrics.accent.tails.sources import Chain, GraphTails, NearestTails, VectorCache
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import WordEncoder, world
