@@ -18,7 +18,7 @@ from typing import Any
 from tacit.cypher import query
 from tacit.graph import open_graph
 from tacit.graph.index.open import open_linked_index
-from tacit.graph.open import linking_store
+from tacit.graph.open import linking_store, store_of
 from tacit.reasoning.event_links import link_events
 
 QUERIES: dict[str, dict[str, Any]] = {
@@ -66,7 +66,7 @@ def main() -> None:
         took, found = timed(lambda: graph.concept_tails("dog"), given.repeat)
         print(f"tails of dog: {took}, {len(found):,}")
         for source, target in ENDS:
-            for engine, held in (("index", graph), ("store", linking_store(graph))):
+            for engine, held in (("index", graph), ("store", linking_store(store_of(graph)))):
                 took, found = timed(lambda held=held, ends=(source, target): held.linked_paths(*ends), given.repeat)  # type: ignore[misc]
                 print(f"paths from {source} to {target}, {engine}: {took}, {len(found)}, {found[0].text() if found else ''}")
 

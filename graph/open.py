@@ -128,12 +128,12 @@ def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
 
 
 def linking_store(graph: KnowledgeGraph) -> LinksEvents:
-    """Return the store behind ``graph``, which can hold links.
+    """Return ``graph`` if it can hold links, else the store behind it.
 
     Raises:
-        GraphError: it cannot, or ``graph`` is an index that was opened without its store.
+        GraphError: neither can, or ``graph`` is an index that was opened without its store.
     """
-    store = store_of(graph)
+    store = graph if isinstance(graph, LinksEvents) else store_of(graph)
     if not isinstance(store, LinksEvents):
         raise GraphError(f"{store.url} cannot hold links; open a folder or a Neo4j server")
     return store

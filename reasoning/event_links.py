@@ -21,7 +21,7 @@ from itertools import combinations
 from ..graph.links import Link, LinkCounts, LinkEntry, LinkManifest, Role, linked_digest
 from ..graph.names import text_of
 from ..graph.open import linking_store
-from ..graph.protocol import KnowledgeGraph, LinksEvents
+from ..graph.protocol import KnowledgeGraph
 from .metrics.accent.events import comparison_key
 from .text.language import Token
 from .text.linking import CONTENT_POS, Linker, Mention
@@ -196,7 +196,7 @@ class Linked:
 
 def link_events(graph: KnowledgeGraph, progress: Callable[[int], None] | None = None) -> Linked:
     """Link the events of ``graph``; links that do not follow from it any more are removed, so a second call changes nothing."""
-    store = graph if isinstance(graph, LinksEvents) else linking_store(graph)
+    store = linking_store(graph)
     linker = EventLinker(graph)
     made_of: list[tuple[str, int]] = []
 

@@ -90,12 +90,12 @@ METRIC_REGISTRY = Registry(
             summary="How like the last turn the response is, by the cosine of their sentence embeddings.",
         ),
         "association": MetricKind(
-            home="metrics.coherence.learned:make_association", range="0 and more, in nats",
+            home="metrics.coherence.parts:make_association", range="0 and more, in nats",
             summary="How strongly the words of the last turn predict the words of the response.",
             chosen_on=_COHERENCE_SETS, learnt_from=_COHERENCE_CORPORA,
         ),
         "selection": MetricKind(
-            home="metrics.coherence.learned:make_selection", range="-1 to 1", **_OF_ENCODER,
+            home="metrics.coherence.parts:make_selection", range="-1 to 1", **_OF_ENCODER,
             summary="Whether the response would be picked among others as what follows the last two turns.",
             chosen_on=_COHERENCE_SETS, learnt_from=_COHERENCE_CORPORA,
         ),

@@ -27,7 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from ...graph.errors import InputError, TacitError, did_you_mean
 from ...graph.open import linking_store, store_of
-from ...graph.protocol import KnowledgeGraph, LinksEvents
+from ...graph.protocol import KnowledgeGraph
 from ...graph.relations import RELATIONS
 from ...graph.schema import dump
 from ...reasoning.lru_cache import LruCache
@@ -202,8 +202,7 @@ def failure(error: Exception) -> types.CallToolResult:
 
 def _is_linked(graph: KnowledgeGraph) -> bool:
     """Return whether the events of a graph are linked to its concepts."""
-    linked = graph if isinstance(graph, LinksEvents) else linking_store(graph)
-    return linked.link_manifest().links > 0
+    return linking_store(graph).link_manifest().links > 0
 
 
 def _headers(context: Any) -> dict[str, str]:

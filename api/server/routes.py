@@ -265,7 +265,7 @@ def exploring_routes(service: Service) -> APIRouter:
 
 def _linked(graph: KnowledgeGraph) -> LinksEvents:
     """Return ``graph`` if its events are linked to its concepts."""
-    linked = graph if isinstance(graph, LinksEvents) else linking_store(graph)
+    linked = linking_store(graph)
     if linked.link_manifest().links:
         return linked
     raise Problem(422, "not-linked", "the events of this graph are not linked to its concepts; run tacit link on the graph")

@@ -65,9 +65,9 @@ def open_linked_index(graph: KnowledgeGraph, *, progress: Progress | bool = Fals
     Its nodes are concepts and events, and its assertions include the links, with the weight 1. It is kept in folders beside those
     of the index of concepts, which is not touched. A graph without links raises :class:`GraphError`.
     """
-    from ..open import linking_store
+    from ..open import linking_store, store_of
 
-    store = linking_store(graph)
+    store = linking_store(store_of(graph))
     if not store.link_manifest().links:
         raise no_links(store.url)
     homes = [home.parent / LINKED for home in index_homes(store)]

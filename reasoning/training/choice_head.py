@@ -23,9 +23,8 @@ from ..inference.choice_figures import figures, interval
 from ..inference.head import Heads, centred, fit, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
-from .choice_probe import pairs_of
 from .corpora import k_folds, telling_turns
-from .probes import Progress, logistic
+from .probes import Progress, logistic, pairs_of
 
 Matrix = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -35,8 +35,7 @@ from ..metrics.coherence.checkpoint import (
     SelectionHead,
     load_head,
 )
-from ..metrics.coherence.learned import Association, Selection
-from ..metrics.coherence.parts import Part, Repetition, Similarity
+from ..metrics.coherence.parts import Association, Part, Repetition, Selection, Similarity
 from ..models.encoder import TextEncoder
 from ..models.hub import need
 from .corpora import Dialogue, hold_out

@@ -20,8 +20,7 @@ from ....graph.item import Item
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ...models.encoder import CACHE_SIZE
 from .checkpoint import PARTS, Checkpoint, Weights, open_checkpoint, open_encoder_of
-from .learned import Association, Selection
-from .parts import NO_HISTORY, Measure, Part, Repetition, Similarity, spoken_turns
+from .parts import NO_HISTORY, Association, Measure, Part, Repetition, Selection, Similarity, spoken_turns
 
 VERSION = 2
 
