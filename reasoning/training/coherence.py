@@ -38,7 +38,7 @@ from ..metrics.coherence.checkpoint import (
 from ..metrics.coherence.parts import Association, Part, Repetition, Selection, Similarity
 from ..models.encoder import TextEncoder
 from ..models.hub import need
-from .corpora import Dialogue, hold_out
+from .corpora import Dialogue, counted, encoded, hold_out
 from .loop import Plan, fit
 from .recipe import CoherenceRecipe, HeadRecipe
 
@@ -237,8 +237,6 @@ def areas(groups: Sequence[Measured]) -> dict[str, float]:
 #: Called with the name of the stage, the amount done, and the total.
 Progress = Callable[[str, int, int], object]
 
-_CHUNK = 1_024
-
 
 def _silent(step: str, done: int, total: int) -> None:
     """No progress output."""
@@ -271,13 +269,13 @@ def train_coherence(
     parts, sums = trainer.parts(list(splits), folder, "")
     held_contrasts = {name: contrasts(split.held, recipe.copy_share, random) for name, split in splits.items()}
 
-    count = _counted(progress, "weighing the parts", sum(len(found.items) for found in held_contrasts.values()))
+    count = counted(progress, "weighing the parts", sum(len(found.items) for found in held_contrasts.values()))
     near = [measure(found, parts, 1 / len(held_contrasts), count) for found in held_contrasts.values()]
     far: list[Measured] = []
     for name, found in held_contrasts.items() if recipe.cross_corpus_weights and len(held_contrasts) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
-            count = _counted(progress, f"weighing the parts without {name}", len(found.items))
+            count = counted(progress, f"weighing the parts without {name}", len(found.items))
             far.append(measure(found, others, 1 / len(held_contrasts), count))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS)
@@ -320,7 +318,7 @@ class _Turns:
             rows[name].append((last, before, response))
         self.texts = list(texts)
         self.rows = {name: np.array(found, dtype=np.int64).reshape(-1, 3) for name, found in rows.items()}
-        self.vectors = encoded(self.texts, encoder, progress)
+        self.vectors = encoded(self.texts, encoder, counted(progress, "encoding", len(self.texts)))
 
 
 class _Trainer:
@@ -353,29 +351,6 @@ class _Trainer:
             "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(),
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
-
-
-def encoded(texts: Sequence[str], encoder: TextEncoder, progress: Progress = _silent) -> NDArray[np.float16]:
-    """Return pooled vectors in half precision, shape (texts, 3 * width), from batches of similar length in random order."""
-    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
-    vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
-    count = _counted(progress, "encoding", len(texts))
-    for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
-        places = order[start : start + _CHUNK]
-        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=count)
-    return vectors
-
-
-def _counted(progress: Progress, step: str, total: int) -> Callable[[int], None]:
-    """Return a callback for increments, which calls ``progress`` with their sum."""
-    done = 0
-
-    def count(number: int) -> None:
-        nonlocal done
-        done += number
-        progress(step, done, total)
-
-    return count
 
 
 def _sizes(dialogues: Sequence[Dialogue]) -> dict[str, int]:

@@ -1,9 +1,9 @@
-"""Dialogues for training: distinct, without those of evaluation sets, and split by dialogue or conversation."""
+"""Dialogues for training: distinct, without those of evaluation sets, split by dialogue or conversation, and encoded."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ..metrics.coherence.associations import words_of
+from ..models.encoder import TextEncoder
 
 Dialogue = tuple[str, ...]
 
@@ -18,6 +19,8 @@ TELLING_WORDS = 6
 HELD_OUT = 0.1
 MOST_HELD_OUT = 1_000
 LEAST_DIALOGUES = 20
+
+_CHUNK = 1_024
 
 _SPLITS = re.compile(r"([-_.](train|valid|validation|dev|test|freq|rare|part)?[-_]?\d*)+$", re.IGNORECASE)
 
@@ -149,3 +152,31 @@ def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> 
             raise InputError(f"{len(sizes)} conversations cannot be divided into parts for training and testing; give more data")
         found.append(Round(np.flatnonzero(~tested), np.flatnonzero(tested)))
     return found
+
+
+# Vectors of turns.
+
+
+def encoded(texts: Sequence[str], encoder: TextEncoder, count: Callable[[int], object] | None = None) -> NDArray[np.float16]:
+    """Return pooled vectors in half precision, shape (texts, 3 * width), from batches of similar length in random order.
+
+    ``count`` is called with the number of texts encoded since the last call.
+    """
+    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+    vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
+    for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
+        places = order[start : start + _CHUNK]
+        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=count)
+    return vectors
+
+
+def counted(progress: Callable[[str, int, int], object], stage: str, total: int) -> Callable[[int], None]:
+    """Return a callback for increments, which calls ``progress`` with the stage, their sum and the total."""
+    done = 0
+
+    def count(number: int) -> None:
+        nonlocal done
+        done += number
+        progress(stage, done, total)
+
+    return count

@@ -28,10 +28,10 @@ from ..models.hub import find_model, open_model
 from ..text.language import Analyser
 from ..text.linking import Linker
 from . import loop
+from .corpora import counted, encoded
 from .grade_data import (
     Material,
     Pairs,
-    TurnVectors,
     embedding_negatives,
     find_keywords,
     lexical_negatives,
@@ -45,10 +45,17 @@ StageProgress = Callable[[str, int, int], object]
 
 
 def fit(
-    model: GradeModel, material: Material, recipe: GradeRecipe, folder: Path, progress: StageProgress, *, device: str = "cpu"
+    model: GradeModel,
+    material: Material,
+    recipe: GradeRecipe,
+    folder: Path,
+    progress: StageProgress,
+    *,
+    key: str = "",
+    device: str = "cpu",
 ) -> State:
-    """Train ``model`` in place, or continue from ``folder``; it ends on the CPU with the weights of the lowest development
-    loss."""
+    """Train ``model`` in place, or continue from ``folder`` if its checkpoint has the ``key`` of all inputs; it ends on the CPU
+    with the weights of the lowest development loss."""
     train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
     each = -(-len(train) // recipe.batch)
     every = max(each // recipe.evaluations_per_epoch, 1)
@@ -63,7 +70,7 @@ def fit(
         return _loss(_scores(model, material, train[batch].tolist(), generator, recipe), recipe.margin)
 
     state = loop.fit(
-        model, loss, len(train), plan, folder, data=asdict(recipe), look=lambda: look(model, material, dev, recipe),
+        model, loss, len(train), plan, folder, data=[key, asdict(recipe)], look=lambda: look(model, material, dev, recipe),
         progress=lambda step, steps, _: progress("training", step, steps),
     )  # fmt: skip
     model.cpu()
@@ -135,7 +142,6 @@ def train_grade(
     folder: Path,
     progress: StageProgress,
     *,
-    turn_cache: Path | None = None,
     device: str = "cpu",
     facts: Mapping[str, Any] | None = None,
 ) -> Trained:
@@ -143,8 +149,7 @@ def train_grade(
 
     Args:
         recipe: settings of the training, except ``encoder``, ``vectors`` and ``pipeline``, which are opened in ``sources``.
-        folder: for checkpoints, in a subfolder for these exact settings; an existing one is continued.
-        turn_cache: folder for the frozen encoder's vectors of turns; by default that of the checkpoints.
+        folder: for checkpoints; a training with the same inputs and settings is continued.
         facts: further facts for the checkpoint.
     """
     recipe.check()
@@ -156,24 +161,22 @@ def train_grade(
     )  # fmt: skip
     pairs = make_pairs(dialogues, config.turns, most=recipe.pairs, seed=recipe.seed)
     key = _key(pairs, sources, config, recipe)
-    place = folder / key
-    place.mkdir(parents=True, exist_ok=True)
-    turns = _encoded(pairs, encoder, turn_cache or folder, progress)
+    vectors = encoded(pairs.texts, encoder, counted(progress, "encoding turns", len(pairs.texts)))
     linker = Linker(sources.graph, sources.analyser, pos=POS, max_words=1, cache_size=1000)
     learnt = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
     finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in learnt], config, progress)
     dialogues_used = len(set(pairs.dialogue.tolist()))
-    candidates = _candidates(pairs, turns, encoder, recipe, progress)
+    candidates = _candidates(pairs, vectors, encoder, recipe, progress)
     material = Material(
         config, pairs, candidates, sources.graph,
         Neighbourhood(sources.graph, sources.vectors, limits=config.limits, cache_size=1_000_000),
-        finder, keywords, turns.matrix(), turns.rows(pairs.texts),
+        finder, keywords, vectors,
     )  # fmt: skip
     material.prepare(list(range(len(pairs.response))), progress)
     model, tokenizer = _model(config, recipe)
     if tokenizer is not None:
         material.tokenizer, material.length = tokenizer, _length(model)
-    state = fit(model, material, recipe, place, progress, device=device)
+    state = fit(model, material, recipe, folder, progress, key=key, device=device)
     dev = np.flatnonzero(pairs.dev)
     noted = {
         "pairs": int((~pairs.dev).sum()), "dev_pairs": len(dev), "dialogues": dialogues_used,
@@ -183,9 +186,14 @@ def train_grade(
         "keywords": _keyword_facts(material),
         "versions": {name: version(name) for name in ("torch", "transformers", "bm25s")},
     }  # fmt: skip
-    vectors = sources.vectors.signature if config.graph else "none"
+    of_concepts = sources.vectors.signature if config.graph else "none"
     checkpoint = Checkpoint(
-        model, finder.idf, encoder.signature.split(";")[0], sources.encoder_id, vectors.split(";")[0], {**(facts or {}), **noted}
+        model,
+        finder.idf,
+        encoder.signature.split(";")[0],
+        sources.encoder_id,
+        of_concepts.split(";")[0],
+        {**(facts or {}), **noted},
     )
     return Trained(checkpoint, state, tokenizer)
 
@@ -207,39 +215,15 @@ def _length(model: GradeModel) -> int:
     return int(getattr(own.encoder.config, "max_position_embeddings", 512))
 
 
-def _encoded(pairs: Pairs, encoder: TextEncoder, folder: Path, progress: StageProgress) -> TurnVectors:
-    """The vectors of every turn by the frozen encoder; those of an earlier run are reused."""
-    name = f"turns-{encoder.signature.replace(';', '-').replace('=', '-')}"
-    turns = TurnVectors(folder / name, 3 * encoder.width)
-    total = turns.missing(pairs.texts)
-    done = 0
-
-    def count(number: int) -> None:
-        nonlocal done
-        done += number
-        progress("encoding turns", done, total)
-
-    turns.fill(pairs.texts, encoder, count)
-    return turns
-
-
-def _candidates(pairs: Pairs, turns: TurnVectors, encoder: TextEncoder, recipe: GradeRecipe, progress: StageProgress) -> Any:
-    """Rows of the true response and the false ones, shape (pairs, 3)."""
+def _candidates(pairs: Pairs, vectors: Any, encoder: TextEncoder, recipe: GradeRecipe, progress: StageProgress) -> Any:
+    """Rows of the true response and the false ones, shape (pairs, 3); ``vectors`` are those of the texts."""
     seed = recipe.seed
     if recipe.negatives == "random":
         false = [random_negatives(pairs, seed), random_negatives(pairs, seed + 1)]
         return np.stack([pairs.response, *false], axis=1)
-    total = 2 * len(pairs.response)
-    done = 0
-
-    def count(number: int) -> None:
-        nonlocal done
-        done += number
-        progress("false responses", done, total)
-
+    count = counted(progress, "false responses", 2 * len(pairs.response))
     lexical = lexical_negatives(pairs, seed, count)
-    vectors = np.asarray(turns.matrix()[turns.rows(pairs.texts)], np.float32)
-    near = embedding_negatives(pairs, encoder.sentences(vectors), seed, count)
+    near = embedding_negatives(pairs, encoder.sentences(vectors.astype(np.float32)), seed, count)
     return np.stack([pairs.response, lexical, near], axis=1)
 
 

@@ -1,20 +1,15 @@
-"""Training data of GRADE: pairs of context and response with false responses, keywords, dialogue graphs and turn vectors."""
+"""Training data of GRADE: pairs of context and response with false responses, keywords and dialogue graphs."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -23,10 +18,8 @@ from ...graph.protocol import KnowledgeGraph
 from ..metrics.grade.concepts import Neighbourhood
 from ..metrics.grade.dialogue_graph import DialogueGraph, IdfTable, Keyword, KeywordFinder, batch, build, edge_weights
 from ..metrics.grade.network import GradeConfig, Graphs, frozen_texts, graph_tensors, tuned_texts
-from ..models.encoder import TextEncoder
 from ..models.hub import need
 from ..text.linking import Linker
-from .loop import STATE
 
 Rows = NDArray[np.int64]
 StageProgress = Callable[[str, int, int], object]
@@ -43,8 +36,7 @@ class Material:
     around: Neighbourhood
     finder: KeywordFinder
     keywords: list[tuple[Keyword, ...]]  # of each text
-    vectors: Any = None  # of the texts by text_rows, for a frozen encoder
-    text_rows: Rows = field(default_factory=lambda: np.zeros(0, np.int64))
+    vectors: Any = None  # of the texts, for a frozen encoder
     tokenizer: Any = None  # for a tuned encoder, of `length` tokens
     length: int = 512
     blind: bool = False  # hide the context, to measure how well responses alone can be told apart
@@ -65,7 +57,7 @@ class Material:
             turns = [[all_texts[row] for row in before[::-1] if row >= 0] for before in context]
             return tuned_texts(self.tokenizer, turns, [all_texts[row] for row in rows], self.length)
         used, inverse = np.unique(np.concatenate([context.reshape(-1), rows]), return_inverse=True)
-        vectors = self.vectors[self.text_rows[used]]  # the row of -1 is read but not used
+        vectors = self.vectors[used]  # the row of -1 is read but not used
         inverse = np.where(np.concatenate([context.reshape(-1), rows]) >= 0, inverse, -1)
         at = inverse[: context.size].reshape(context.shape)
         earlier = [[row for row in before[1:].tolist() if row >= 0] for before in at]
@@ -296,70 +288,3 @@ def make_pairs(
 def _share_of(text: str) -> float:
     """A number in 0..1 that is a function of the text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
-
-
-# Vectors of turns on disk, so that an interrupted training, or another one on the same turns, does not encode them again. Two
-# files are appended to: vectors first, then their texts, so that a partial write is detected and truncated.
-
-Halves = NDArray[np.float16]
-
-_TURNS_AT_ONCE = 2000
-
-
-class TurnVectors:
-    """Pooled vectors (:meth:`tacit.reasoning.models.encoder.TextEncoder.pooled`) in half precision, by text."""
-
-    def __init__(self, folder: Path, width: int) -> None:
-        """Open the vectors in ``folder``; a text has ``width`` numbers."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self._vectors, self._texts, self._width = folder / "vectors.f16", folder / "texts.jsonl", width
-        for path in (self._vectors, self._texts):
-            path.touch()
-        lines = self._texts.read_bytes()
-        lines = lines[: lines.rfind(b"\n") + 1]
-        texts = lines.splitlines()
-        whole = min(len(texts), self._vectors.stat().st_size // (2 * width))
-        self._rows: dict[str, int] = {orjson.loads(line): row for row, line in enumerate(texts[:whole])}
-        os.truncate(self._vectors, whole * 2 * width)
-        os.truncate(self._texts, sum(len(line) + 1 for line in texts[:whole]))
-        self._count = whole
-
-    def fill(self, texts: Sequence[str], encoder: TextEncoder, progress: Callable[[int], object] | None = None) -> None:
-        """Encode and append the missing texts; ``progress`` is called with the number of encoded ones."""
-        fresh = [text for text in dict.fromkeys(texts) if text not in self._rows]
-        with self._vectors.open("ab") as vectors, self._texts.open("ab") as lines:
-            for start in range(0, len(fresh), _TURNS_AT_ONCE):
-                block = fresh[start : start + _TURNS_AT_ONCE]
-                vectors.write(encoder.pooled(block, keep=False, progress=progress).astype(np.float16).tobytes())
-                vectors.flush()
-                lines.write(b"".join(orjson.dumps(text) + b"\n" for text in block))
-                lines.flush()
-                for text in block:
-                    self._rows[text] = self._count
-                    self._count += 1
-
-    def missing(self, texts: Sequence[str]) -> int:
-        """Return the number of distinct texts without a vector."""
-        return sum(text not in self._rows for text in dict.fromkeys(texts))
-
-    def rows(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Return the row of each text in :meth:`matrix`."""
-        return np.array([self._rows[text] for text in texts], np.int64)
-
-    def matrix(self) -> Halves:
-        """Return all vectors, memory-mapped, shape (texts, width)."""
-        if not self._count:
-            return np.zeros((0, self._width), np.float16)
-        return np.memmap(self._vectors, np.float16, "r", shape=(self._count, self._width))
-
-
-def delete_checkpoints(folder: Path) -> None:
-    """Delete the checkpoints and turn vectors of a training in ``folder``, and the folder when nothing else is in it."""
-
-    if not folder.is_dir():
-        return
-    for inner in folder.iterdir():
-        if inner.is_dir() and ((inner / STATE).is_file() or (inner / "vectors.f16").is_file()):
-            shutil.rmtree(inner, ignore_errors=True)
-    with contextlib.suppress(OSError):
-        folder.rmdir()

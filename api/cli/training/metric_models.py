@@ -103,7 +103,6 @@ def grade(
     dialogues: Annotated[list[str], argument("DIALOGUES...", "JSON lines, plain or gzip, as for tacit score.")],
     graph: opts.GraphRequired,
     exclude: Exclude = None,
-    cache: Annotated[Path | None, option("FOLDER", "Folder for vectors of turns and concepts, reused by later runs.")] = None,
 ) -> Made:
     """Train the metric grade on dialogues, to score true responses higher than false ones.
 
@@ -117,20 +116,19 @@ def grade(
     torch = need("torch", "neural")
     from ....reasoning.training.card import grade_card
     from ....reasoning.training.grade import train_grade
-    from ....reasoning.training.grade_data import delete_checkpoints
+    from ....reasoning.training.loop import checkpoints_of, delete_checkpoints
 
     device = run.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    work = run.output.resolve().with_name(f"{run.output.resolve().name}.training")
     facts = {"data": files, "licence": run.recipe.licence, "command": run.command}
     tell_settings(run.quiet)
     with open_engine(opts.address_at(graph), opts.Engine.AUTO, quiet=run.quiet) as opened:
         trained = train_grade(
-            read, _sources(opened, run.recipe, cache, device), run.recipe, work, run.stages.tell, turn_cache=cache, device=device,
+            read, _sources(opened, run.recipe, device), run.recipe, checkpoints_of(run.output), run.stages.tell, device=device,
             facts=facts,
         )  # fmt: skip
     checkpoint = trained.checkpoint
     digest = save_checkpoint(checkpoint, run.output, grade_card(checkpoint, path=run.output.name), trained.tokenizer)
-    delete_checkpoints(work)
+    delete_checkpoints(run.output)
     names = ("loss", "dev_loss", "dev_wins_1", "dev_wins_2")
     rows = [(f"{row['step']:.0f}", *(f"{row[name]:.4f}" for name in names)) for row in trained.state.curve]
     found = checkpoint.facts
@@ -141,7 +139,7 @@ def grade(
     )
 
 
-def _sources(graph: KnowledgeGraph, recipe: GradeRecipe, cache: Path | None, device: str) -> Sources:
+def _sources(graph: KnowledgeGraph, recipe: GradeRecipe, device: str) -> Sources:
     """Open the inputs of the training of GRADE."""
     from ....reasoning.metrics.grade.concepts import EncodedVectors, TableVectors
     from ....reasoning.models.encoder import open_encoder
@@ -149,13 +147,7 @@ def _sources(graph: KnowledgeGraph, recipe: GradeRecipe, cache: Path | None, dev
     from ....reasoning.training.grade import Sources
 
     opened = open_encoder(recipe.encoder, device=device)
-    if cache is not None:
-        cache.mkdir(parents=True, exist_ok=True)
-    table = (
-        TableVectors(loaders.open_vectors(Path(recipe.vectors)), graph)
-        if recipe.vectors
-        else EncodedVectors(opened, graph, cache)
-    )
+    table = TableVectors(loaders.open_vectors(Path(recipe.vectors)), graph) if recipe.vectors else EncodedVectors(opened, graph)
     return Sources(graph, open_analyser(recipe.pipeline), opened, _id(recipe.encoder) or "", table)
 
 

@@ -44,7 +44,7 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], plac
     assert told["data"] == [{"file": "talks.jsonl", "dialogues": 64, "sha256": told["data"][0]["sha256"]}]
     assert told["dialogues"] == 63
     assert sorted(path.name for path in (place / "model").iterdir()) == ["README.md", "grade.json", "model.safetensors"]
-    assert not (place / "model.training").exists()
+    assert not list(place.glob(".model*"))
     card = (place / "model" / "README.md").read_text(encoding="utf-8")
     assert told["digest"] in card
     assert 'encoder = "encoder"' in card
