@@ -57,18 +57,20 @@ class Unfit(ValueError):
     """A value that :func:`load_strictly` does not accept; the message says what it must be.
 
     Attributes:
-        place: the keys and list indices that lead to it; unknown: the last of them is not a key.
+        place: the keys and list indices that lead to it.
     """
 
-    def __init__(self, place: tuple[str | int, ...], message: str, *, unknown: bool = False) -> None:
+    def __init__(self, place: tuple[str | int, ...], message: str) -> None:
         super().__init__(message)
-        self.place, self.unknown = place, unknown
+        self.place = place
 
 
 _UNKNOWN = "unexpected_keyword_argument"
 _EXPECTED = {
     "string_type": "a text", "bool_type": "true or false", "float_type": "a number", "finite_number": "a number",
-    "tuple_type": "a list", "dict_type": "a table", "dataclass_type": "a table",
+    "int_type": "a whole number", "int_from_float": "a whole number", "tuple_type": "a list", "dict_type": "a table",
+    "dataclass_type": "a table", "greater_than": "> {gt:g}", "greater_than_equal": ">= {ge:g}", "less_than_equal": "<= {le:.10g}",
+    "literal_error": "one of {expected}", "enum": "one of {expected}",
 }  # fmt: skip
 
 
@@ -90,11 +92,10 @@ def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
         first = next((one for one in faults if one["type"] == _UNKNOWN), faults[0])
         place, name = first["loc"], first["type"]
         if name == _UNKNOWN:  # perhaps the reason why another is missing
-            raise Unfit(place, _unknown_key(kind, place), unknown=True) from None
+            raise Unfit(place, _unknown_key(kind, place)) from None
         if name == "missing":
             raise Unfit(place, "is missing") from None
-        context = first.get("ctx", {})
-        expected = _EXPECTED.get(name) or (f"one of {context['expected']}" if "expected" in context else first["msg"])
+        expected = _EXPECTED[name].format(**first.get("ctx", {})) if name in _EXPECTED else first["msg"]
         given = json.dumps(first["input"], ensure_ascii=False)
         raise Unfit(place, f"is {given[:60]}; it must be {expected}") from None
     return found

@@ -13,9 +13,7 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
-from types import NoneType
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le
@@ -37,8 +35,6 @@ Share = Annotated[float, Ge(0), Le(1)]
 Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
 Dtype = Literal["float32", "bfloat16"]
 
-_KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-_LISTS = {int: "a list of whole numbers", float: "a list of numbers"}
 _SIGNS = {Ge: (">=", "ge"), Gt: (">", "gt"), Le: ("<=", "le")}
 _COLUMN = 32
 
@@ -66,7 +62,7 @@ class Recipe:
 
     def to_toml(self, *, help: bool = False) -> str:
         """Return the recipe as TOML, one key a line; with ``help``, with what each key is and its range."""
-        lines, tables = [], []
+        lines, tables, types = [], [], _types(type(self))
         for one in fields(self):
             name, value, said = one.name, getattr(self, one.name), one.metadata["help"]
             if isinstance(value, Recipe):
@@ -74,7 +70,7 @@ class Recipe:
                 tables.append(f"\n[{name}]{comment}\n{value.to_toml(help=help)}")
             elif help:
                 line = f"# {name} =" if value is None else f"{name} = {_toml(value)}"
-                limits = _range(_types(type(self))[name])
+                limits = _range(types[name])
                 lines.append(f"{line:<{_COLUMN}}  # {said}{f'; {limits}' if limits else ''}")
             elif value is not None:
                 lines.append(f"{name} = {_toml(value)}")
@@ -107,25 +103,8 @@ class Recipe:
         try:
             return load_strictly(cls, values)
         except Unfit as error:
-            keys = [step for step in error.place if isinstance(step, str)]  # of a list as a whole
-            raise InputError(f"{place}{'.'.join(keys)} {cls._fault(keys, values, error.unknown)}") from None
-
-    @classmethod
-    def _fault(cls, keys: list[str], values: Mapping[str, Any], unknown: bool) -> str:
-        """Return what is wrong with the value at a key, or with the key."""
-        name, types = keys[0], _types(cls)
-        if len(keys) > 1:
-            inner: type[Recipe] = types[name]
-            return inner._fault(keys[1:], values[name], unknown)
-        if unknown:
-            like = [FORMER[name]] if FORMER.get(name) in types else get_close_matches(name, types, 1)
-            hint = f"did you mean {like[0]!r}?" if like else f"its keys are {', '.join(types)}"
-            return f"is not a key of this recipe; {hint}"
-        kind, value = types[name], values[name]
-        if is_dataclass(kind):
-            return f"is {_toml(value)}; it must be a table, [{name}]"
-        whole = type(value) is int and _parts(kind)[1] is float
-        return f"is {_toml(float(value) if whole else value)}; it must be {_expected(kind)}"
+            key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.place)
+            raise InputError(f"{place}{key[1:]} {error}") from None
 
 
 def open_recipe(command: str, given: str | None, **options: Any) -> Any:
@@ -176,28 +155,14 @@ def _types(recipe: type[Recipe]) -> dict[str, Any]:
     return {one.name: hints[one.name] for one in fields(recipe)}
 
 
-def _parts(kind: Any) -> tuple[bool, Any, tuple[Any, ...]]:
-    """Whether a type is a list, the type of a value or of each of the list, and its limits or allowed texts."""
-    kind = next((part for part in get_args(kind) if part is not NoneType), kind) if NoneType in get_args(kind) else kind
-    listed = get_origin(kind) is tuple
-    kind = get_args(kind)[0] if listed else kind
-    inner, *limits = get_args(kind) if get_origin(kind) is Annotated else (kind,)
-    return listed, inner, tuple(limits)
-
-
-def _expected(kind: Any) -> str:
-    """What a value must be, e.g. ``a number > 0``."""
-    listed, inner, _ = _parts(kind)
-    return _range(kind) if get_origin(inner) is Literal else f"{(_LISTS if listed else _KINDS)[inner]} {_range(kind)}".strip()
-
-
 def _range(kind: Any) -> str:
-    """The range as words, e.g. ``>= 0 and <= 1``, or the allowed texts; empty without either."""
-    _, inner, limits = _parts(kind)
-    if get_origin(inner) is Literal:
-        return "one of " + ", ".join(map(_toml, get_args(inner)))
-    signs = ((_SIGNS[type(one)], one) for one in limits)
-    return " and ".join(f"{sign} {getattr(one, name)}" for (sign, name), one in signs)
+    """The range of a type as words, e.g. ``>= 0 and <= 1``, or the allowed texts; empty without either."""
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(_toml, get_args(kind)))
+    limits = [(one, *_SIGNS[type(one)]) for one in getattr(kind, "__metadata__", ())]
+    if limits:
+        return " and ".join(f"{sign} {getattr(one, name)}" for one, sign, name in limits)
+    return next(filter(None, map(_range, get_args(kind))), "")
 
 
 def _toml(value: Any) -> str:

@@ -232,8 +232,8 @@ def test_a_tuned_encoder_is_trained_along_and_saved(
 
 def test_what_makes_no_sense_is_said(sources: Sources, tmp_path: Path) -> None:
     for settings, sentence in (
-        ({"epochs": 0}, "epochs is 0; it must be a whole number >= 1"), ({"drop_edge": 1.0}, "drop_edge is 1.0"),
-        ({"negatives": "none"}, 'negatives is "none"; it must be one of "hard", "random"'),
+        ({"epochs": 0}, "epochs is 0; it must be >= 1"), ({"drop_edge": 1.0}, "drop_edge is 1.0"),
+        ({"negatives": "none"}, "negatives is \"none\"; it must be one of 'hard' or 'random'"),
         ({"network": {"hidden": 18}}, "network.hidden is 18; it must be a multiple of network.heads, 4"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=sentence):

@@ -43,23 +43,23 @@ def test_keys_that_are_left_out_are_those_of_the_default_recipe(tmp_path: Path) 
 def test_recipes_in_the_facts_of_models_may_have_former_and_removed_keys() -> None:
     found = CoherenceRecipe.recorded({"copies": 0.5, "average": False, "terms": 5, "head": {"hidden": 0, "width": 3}})
     assert (found.copy_share, found.terms, found.head.width) == (0.5, 5, 3)
-    with pytest.raises(InputError, match=r"copies is not a key of this recipe; did you mean 'copy_share'\?"):
+    with pytest.raises(InputError, match="copies is not a key there"):
         CoherenceRecipe.from_dict({"copies": 0.5})
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("epoch = 2", "epoch is not a key of this recipe; did you mean 'epochs'?"),
-        ("zzz = 2", "zzz is not a key of this recipe; its keys are epochs, steps, batch_size"),
-        ('epochs = "2"', 'epochs is "2"; it must be a number > 0'),
-        ("epochs = 0", "epochs is 0.0; it must be a number > 0"),
-        ("epochs = nan", "epochs is nan; it must be a number > 0"),
-        ("steps = 1.5", "steps is 1.5; it must be a whole number >= 1"),
-        ("steps = true", "steps is true; it must be a whole number >= 1"),
-        ("steps = [1]", "steps is [1]; it must be a whole number >= 1"),
-        ('dtype = "half"', 'dtype is "half"; it must be one of "float32", "bfloat16"'),
-        ("seed = -1", "seed is -1; it must be a whole number >= 0 and <= 4294967295"),
+        ("epoch = 2", "epoch is not a key there; did you mean epochs?"),
+        ("zzz = 2", "zzz is not a key there; the keys are epochs, steps, batch_size"),
+        ('epochs = "2"', 'epochs is "2"; it must be a number'),
+        ("epochs = 0", "epochs is 0; it must be > 0"),
+        ("epochs = nan", "epochs is NaN; it must be a number"),
+        ("steps = 1.5", "steps is 1.5; it must be a whole number"),
+        ("steps = true", "steps is true; it must be a whole number"),
+        ("steps = [1]", "steps is [1]; it must be a whole number"),
+        ('dtype = "half"', "dtype is \"half\"; it must be one of 'float32' or 'bfloat16'"),
+        ("seed = -1", "seed is -1; it must be >= 0"),
         ("steps: 1", "is not TOML: "),
     ],
 )
@@ -75,9 +75,9 @@ def test_a_wrong_file_is_refused_by_name(tmp_path: Path, text: str, sentence: st
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[network]\nlimit = [1]", "network.limit is not a key of this recipe; did you mean 'limits'?"),
-        ("network = 3", "network is 3; it must be a table, [network]"),
-        ("[network]\nlimits = [1, 0]", "network.limits is [1, 0]; it must be a list of whole numbers >= 1"),
+        ("[network]\nlimit = [1]", "network.limit is not a key there; did you mean limits?"),
+        ("network = 3", "network is 3; it must be a table"),
+        ("[network]\nlimits = [1, 0]", "network.limits[1] is 0; it must be >= 1"),
         ("[network]\nlimits = [1, 1, 1, 1]", "network.limits has 4 numbers; it must have at most three"),
     ],
 )
@@ -90,7 +90,7 @@ def test_a_wrong_table_is_refused_by_name(tmp_path: Path, text: str, sentence: s
 
 def test_options_replace_values_and_are_named() -> None:
     assert open_recipe("comet", None, epochs=2, seed=None, dtype="bfloat16") == CometRecipe(epochs=2.0, dtype="bfloat16")
-    with pytest.raises(InputError, match=r"^--epochs is 0\.0; it must be a number > 0"):
+    with pytest.raises(InputError, match=r"^--epochs is 0; it must be > 0"):
         open_recipe("comet", None, epochs=0)
     with pytest.raises(InputError, match="does not exist; give a TOML file, or one of the names frozen, tuned, paper"):
         open_recipe("grade", "tune")

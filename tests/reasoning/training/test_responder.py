@@ -125,7 +125,7 @@ def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monke
 
 def test_what_cannot_be_trained_is_refused(model: Path, tmp_path: Path) -> None:
     for recipe, sentence in (
-        (ResponderRecipe(steps=0), "steps is 0; it must be a whole number >= 1"),
+        (ResponderRecipe(steps=0), "steps is 0; it must be >= 1"),
         (ResponderRecipe(layers=3), "from 1 to 2"),
     ):
         with pytest.raises(InputError, match=sentence):

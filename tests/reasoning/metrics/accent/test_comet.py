@@ -187,7 +187,7 @@ def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) ->
 def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no tails"):
         train_comet([], base, tmp_path / "model", CometRecipe(steps=1))
-    with pytest.raises(InputError, match="steps is 0; it must be a whole number >= 1"):
+    with pytest.raises(InputError, match="steps is 0; it must be >= 1"):
         train_comet(TRIPLES, base, tmp_path / "model", CometRecipe(steps=0))
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("keep me")
