@@ -21,7 +21,6 @@ from ....graph.open import index_of
 from ....graph.protocol import ConceptIndex
 from ..problems import Problem
 from ..service import Service
-from . import openapi
 from .json_ld import SYMMETRIC, Object, address, edge, failed, features, node, page, respond, respond_problem
 from .related import Relatedness, open_related
 from .uris import assertion_uri, ends_of, relation_uri, text_uri
@@ -55,7 +54,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
         raise InputError("the ConceptNet API is answered from the graph's index; serve a graph with --engine auto or index")
     related = open_related(index)
     edges = Edges(index, service.settings.lookup_limit)
-    router = APIRouter(tags=["ConceptNet"])
+    router = APIRouter(include_in_schema=False)  # the wiki of ConceptNet 5 describes them
     service.error_forms.update(dict.fromkeys(SEGMENTS, respond_problem))
 
     async def answered(answer: Callable[[], Response]) -> Response:
@@ -73,26 +72,10 @@ def conceptnet_routes(service: Service) -> APIRouter:
         return lookup
 
     for kind, (what, _) in _LOOKUPS.items():
-        known = openapi.ConceptNetAssertion if kind == "a" else openapi.ConceptNetEdges | openapi.ConceptNetFeatures
-        router.get(
-            f"/{kind}/{{uri:path}}",
-            summary=f"The {what} with this URI" if kind == "a" else f"The edges of a {what}",
-            name=what,
-            operation_id=f"conceptnet_{what}",
-            description="`grouped=true` groups the edges by feature." if kind == "c" else "",
-            response_model=known | openapi.ConceptNetFailure,
-            responses=_failures(404),
-            openapi_extra=_parameters(*(() if kind == "a" else ("limit", "offset")), *(("grouped",) if kind == "c" else ())),
-        )(lookup_of(kind))
+        router.get(f"/{kind}/{{uri:path}}", name=what)(lookup_of(kind))
 
-    @router.get("/search", include_in_schema=False)
-    @router.get(
-        "/query",
-        summary="The edges that match all criteria",
-        response_model=openapi.ConceptNetEdges,
-        responses=_failures(),
-        openapi_extra=_parameters(*_CRITERIA, "rel", "limit", "offset"),
-    )
+    @router.get("/search")
+    @router.get("/query")
     async def query(request: Request) -> Response:
         """Heaviest first. `node` and `other` are the two ends in either direction; a URI stands for those below it too."""
         given = _given(request)
@@ -103,13 +86,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
             raise Problem(501, "no-vectors", _NO_VECTORS)
         return related
 
-    @router.get(
-        "/related/{uri:path}",
-        summary="The terms nearest to a term, or to a list of terms",
-        response_model=openapi.ConceptNetRelatedTerms | openapi.ConceptNetFailure,
-        responses=_failures(501),
-        openapi_extra=_parameters("filter", "limit"),
-    )
+    @router.get("/related/{uri:path}")
     async def nearest(request: Request, uri: str) -> Response:
         """By the cosine of their Numberbatch vectors. `/related/list/en/cat,dog@0.5` has two terms with weights."""
         vectors = require_related()
@@ -126,13 +103,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
 
         return await answered(answer)
 
-    @router.get(
-        "/relatedness",
-        summary="How related two terms are",
-        response_model=openapi.ConceptNetSimilarity,
-        responses=_failures(501),
-        openapi_extra=_parameters("node1", "node2"),
-    )
+    @router.get("/relatedness")
     async def relatedness(request: Request) -> Response:
         """The cosine of their Numberbatch vectors, -1 to 1."""
         vectors = require_related()
@@ -149,15 +120,9 @@ def conceptnet_routes(service: Service) -> APIRouter:
 
         return await answered(answer)
 
-    @router.get("/normalize", include_in_schema=False)
-    @router.get("/standardize", include_in_schema=False)
-    @router.get(
-        "/uri",
-        summary="The URI of a text",
-        response_model=openapi.ConceptNetUri,
-        responses=_failures(),
-        openapi_extra=_parameters("language", "text"),
-    )
+    @router.get("/normalize")
+    @router.get("/standardize")
+    @router.get("/uri")
     async def uri(request: Request) -> Response:
         """In normal form; the concept need not be in the graph."""
         given = request.query_params
@@ -279,38 +244,3 @@ def _terms(uri: str) -> list[tuple[str, float]]:
     if len(terms) > _MOST_TERMS or not all(math.isfinite(weight) for _, weight in terms):
         raise Problem(400, "invalid-list", f"Couldn't parse this term list: {uri!r}")
     return terms
-
-
-# descriptions for OpenAPI
-
-_DESCRIPTIONS = {
-    "start": "URI of the start of the edges.", "end": "URI of their end.", "node": "URI of one of their two ends.",
-    "other": "URI of the end that is not node.", "rel": "URI of the relation.", "dataset": "URI of the dataset.",
-    "source": "URI of a source.", "sources": "The same as source.", "limit": "Maximum number of results.",
-    "offset": "Number of results to skip.", "grouped": "true: edges by feature.",
-    "filter": "Only terms that are this URI or below it, e.g. /c/en.", "node1": "URI of a term.", "node2": "URI of a term.",
-    "language": "Code of the language.", "text": "A word or a phrase.",
-}  # fmt: skip
-
-
-def _parameters(*names: str) -> dict[str, Any]:
-    """Return the OpenAPI description of query parameters; all are texts, since a bad number counts as the default."""
-    return {
-        "parameters": [
-            {"name": name, "in": "query", "required": False, "description": _DESCRIPTIONS[name], "schema": {"type": "string"}}
-            for name in names
-        ]
-    }
-
-
-def _failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of responses that are errors."""
-    descriptions = {
-        400: "A parameter is missing, or the request cannot be read", 401: "API key missing or unknown",
-        403: "Cross-site request", 404: "Not a URI", 421: "The Host header names another host", 429: "The queue is full",
-        500: "Unexpected error", 501: "There are no word vectors", 503: "The file of keys cannot be read", 504: "Timeout",
-    }  # fmt: skip
-    return {
-        status: {"description": descriptions[status], "model": openapi.ConceptNetFailure}
-        for status in sorted({400, 401, 403, 421, 429, 500, 503, 504, *statuses})
-    }
