@@ -3,6 +3,8 @@
 from ..details import Completion, ConceptDetails, GraphDetails, MetricDetails, ServiceDetails
 from .asynchronous import AsyncClient
 from .blocking import Client
-from .exchange import Patience
+from .exchange import RetryPolicy
 
-__all__ = ["AsyncClient", "Client", "Completion", "ConceptDetails", "GraphDetails", "MetricDetails", "Patience", "ServiceDetails"]
+__all__ = [
+    "AsyncClient", "Client", "Completion", "ConceptDetails", "GraphDetails", "MetricDetails", "RetryPolicy", "ServiceDetails",
+]  # fmt: skip

@@ -13,7 +13,7 @@ import httpx
 from ...loaders import read_items
 from ...reasoning.scorer import ItemScores, StreamItem
 from .batches import Batch, BatchSizer, batches, check_concurrency
-from .exchange import TIMEOUT, URL, Patience, settings
+from .exchange import TIMEOUT, URL, RetryPolicy, settings
 from .methods import Methods
 
 CONCURRENCY = 4
@@ -28,11 +28,11 @@ class AsyncClient(Methods):
         *,
         api_key: str | None = None,
         timeout: float = TIMEOUT,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """See :class:`Client`; no request is sent yet."""
-        self._patience = patience or Patience()
+        self._retry = retry or RetryPolicy()
         self._http: httpx.AsyncClient = httpx.AsyncClient(transport=transport, **settings(url, api_key, timeout))
 
     def score_items(

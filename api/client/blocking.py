@@ -17,7 +17,7 @@ import httpx
 from ...loaders import read_items
 from ...reasoning.scorer import ItemScores, StreamItem
 from .batches import BatchSizer, batches
-from .exchange import TIMEOUT, URL, Patience, settings
+from .exchange import TIMEOUT, URL, RetryPolicy, settings
 from .methods import Methods
 
 Arguments = ParamSpec("Arguments")
@@ -27,9 +27,9 @@ Answer = TypeVar("Answer")
 class _Blocking(Methods):
     """The methods over a blocking HTTP client."""
 
-    def __init__(self, http: httpx.Client, patience: Patience) -> None:
+    def __init__(self, http: httpx.Client, retry: RetryPolicy) -> None:
         self._http: httpx.Client = http
-        self._patience = patience
+        self._retry = retry
 
     async def _transmit(self, request: httpx.Request) -> httpx.Response:
         return self._http.send(request)
@@ -76,7 +76,7 @@ class Client:
         *,
         api_key: str | None = None,
         timeout: float = TIMEOUT,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """Open a client; no request is sent yet.
@@ -85,14 +85,14 @@ class Client:
             url: the service's address.
             api_key: the API key, if the service needs one; default: the environment variable TACIT_API_KEY.
             timeout: seconds without a response after which a request fails.
-            patience: how often and how long to retry while the service is busy or unreachable.
+            retry: how often and how long to retry while the service is busy or unreachable.
             transport: an httpx transport, e.g. to an application in this process; default: the network.
 
         Raises:
             InputError: the address is not an HTTP URL, or the key has characters that no key has.
         """
         self._http = httpx.Client(transport=transport, **settings(url, api_key, timeout))
-        self._methods = _Blocking(self._http, patience or Patience())
+        self._methods = _Blocking(self._http, retry or RetryPolicy())
 
     score = _blocking(Methods.score)
     explain = _blocking(Methods.explain)

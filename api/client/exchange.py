@@ -1,14 +1,14 @@
-"""Shared logic of both clients without I/O: building requests, retries with back-off, conversion of responses and errors."""
+"""Shared logic of both clients without I/O: settings, retries with back-off, conversion of responses and errors."""
 
 from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from time import monotonic, time
-from typing import Any, Generic, TypeVar
+from time import time
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -26,7 +26,6 @@ from ...graph.errors import (
     TacitError,
     UnknownName,
 )
-from .batches import BatchSizer
 
 T = TypeVar("T")
 
@@ -46,70 +45,14 @@ def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": httpx.Timeout(timeout, connect=connecting)}
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
-    """One call of the API."""
-
-    path: str
-    read: Callable[[Any], T]  # converts the JSON response
-    body: Mapping[str, Any] | None = None  # sent as JSON by POST; None: a GET
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # of a GET
-    sizer: BatchSizer | None = None  # gives the timeout, and gets the duration
-    size: int = 0  # items of the request
-
-
-class Exchange(Generic[T]):
-    """One call with its retries: builds the requests, decides about retries, and converts the response or raises an error."""
-
-    def __init__(self, call: Call[T], patience: Patience) -> None:
-        self.call = call
-        self.patience = patience
-        self.attempts = 0
-        self._began = monotonic()
-
-    def request(self, client: httpx.Client | httpx.AsyncClient) -> httpx.Request:
-        """Return the next request to send."""
-        self.attempts += 1
-        self._sent = monotonic()
-        if self.call.body is None:
-            return client.build_request("GET", self.call.path, params=self.call.parameters)
-        headers = {"Content-Type": "application/json"}
-        timeout = client.timeout
-        if self.call.sizer is not None:
-            timeout = httpx.Timeout(self.call.sizer.timeout(self.call.size), connect=timeout.connect)
-        return client.build_request(
-            "POST", self.call.path, content=orjson.dumps(self.call.body), headers=headers, timeout=timeout
-        )
-
-    def failed(self, request: httpx.Request, error: httpx.TransportError) -> float:
-        """Return the seconds to wait after a request without a response.
-
-        After a read timeout there is no retry, which would cost the service the same again.
-        """
-        wait = None if isinstance(error, httpx.ReadTimeout) else self._wait()
-        if wait is None:
-            raise unreachable(request.url, error) from error
-        return wait
-
-    def refused(self, response: httpx.Response) -> float | None:
-        """Return the seconds to wait before the next attempt if the service is busy; None if the response is final."""
-        if response.status_code in RETRY_STATUSES and self.call.sizer is not None:
-            self.call.sizer.reduce()
-        return self._wait(response.headers.get("Retry-After")) if response.status_code in RETRY_STATUSES else None
-
-    def answer(self, response: httpx.Response) -> T:
-        """Return the converted response."""
-        if not response.is_success:
-            raise error_of(response)
-        if self.call.sizer is not None:
-            self.call.sizer.succeeded(self.call.size, monotonic() - self._sent)
-        try:
-            return self.call.read(orjson.loads(response.content))
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise unreadable(response.request.url, error) from error
-
-    def _wait(self, header: str | None = None) -> float | None:
-        return self.patience.wait(self.attempts, monotonic() - self._began, header)
+def answer_of(response: httpx.Response, read: Callable[[Any], T]) -> T:
+    """Return the JSON of a response as ``read`` converts it, or raise the error that it reports."""
+    if not response.is_success:
+        raise error_of(response)
+    try:
+        return read(orjson.loads(response.content))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise unreadable(response.request.url, error) from error
 
 
 # Errors of the library from problem documents (RFC 9457).
@@ -190,7 +133,7 @@ RETRY_STATUSES = (429, 503)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """Retry policy of a client.
 
     Attributes:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from time import monotonic
 from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
 import httpx
+import orjson
 
 from ...cypher import Query
 from ...graph.errors import InputError, TacitError
@@ -23,7 +25,7 @@ from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores
 from ..details import Completion, ConceptDetails, Distance, ServiceDetails
 from .batches import BatchSizer, body_of
-from .exchange import TIMEOUT, Call, Exchange, Patience, TooMuch, TooSlow
+from .exchange import RETRY_STATUSES, TIMEOUT, RetryPolicy, TooMuch, TooSlow, answer_of, unreachable
 
 T = TypeVar("T")
 
@@ -32,7 +34,7 @@ class Methods(ABC):
     """The methods of a client, over the HTTP client that a subclass opens."""
 
     _http: httpx.Client | httpx.AsyncClient
-    _patience: Patience
+    _retry: RetryPolicy
 
     @abstractmethod
     async def _transmit(self, request: httpx.Request) -> httpx.Response:
@@ -211,23 +213,39 @@ class Methods(ABC):
         )  # fmt: skip
 
     async def _get(self, path: str, read: Callable[[Any], T], **parameters: Any) -> T:
-        return await self._send(Call(path, read, parameters=_given(parameters)))
+        return await self._send(read, lambda: self._http.build_request("GET", path, params=_given(parameters)))
 
     async def _post(self, path: str, read: Callable[[Any], T], **body: Any) -> T:
-        return await self._send(Call(path, read, _given(body)))
+        return await self._send(read, lambda: self._http.build_request("POST", path, content=_json(body), headers=_IS_JSON))
 
-    async def _send(self, call: Call[T]) -> T:
-        exchange = Exchange(call, self._patience)
+    async def _send(
+        self, read: Callable[[Any], T], request: Callable[[], httpx.Request], sizer: BatchSizer | None = None, size: int = 0
+    ) -> T:
+        """Send what ``request`` builds until there is a final response, and return it converted by ``read``.
+
+        ``sizer`` is told of the result of a request of ``size`` items.
+        """
+        began, attempt = monotonic(), 0
         while True:
-            request = exchange.request(self._http)
+            attempt += 1
+            sent, sending = monotonic(), request()
+            wait: float | None
             try:
-                response = await self._transmit(request)
+                response = await self._transmit(sending)
             except httpx.TransportError as error:
-                await self._pause(exchange.failed(request, error))
-                continue
-            wait = exchange.refused(response)
-            if wait is None:
-                return exchange.answer(response)
+                # after a read timeout there is no retry, which would cost the service the same again
+                wait = None if isinstance(error, httpx.ReadTimeout) else self._retry.wait(attempt, monotonic() - began)
+                if wait is None:
+                    raise unreachable(sending.url, error) from error
+            else:
+                busy = response.status_code in RETRY_STATUSES
+                wait = self._retry.wait(attempt, monotonic() - began, response.headers.get("Retry-After")) if busy else None
+                if sizer is not None and busy:
+                    sizer.reduce()
+                elif sizer is not None and response.is_success:
+                    sizer.succeeded(size, monotonic() - sent)
+                if wait is None:
+                    return answer_of(response, read)
             await self._pause(wait)
 
     async def _succeeds(self, path: str) -> bool:
@@ -248,8 +266,13 @@ class Methods(ABC):
                 raise ValueError(f"{len(rows)} rows for {len(items)} items")
             return rows
 
-        body = _given({"items": items, "metrics": _names(metrics), "explain": explain})
-        return await self._send(Call("/v1/score", read, body, sizer=sizer, size=len(items)))
+        def request() -> httpx.Request:
+            body, timeout = _json({"items": items, "metrics": _names(metrics), "explain": explain}), self._http.timeout
+            if sizer is not None:
+                timeout = httpx.Timeout(sizer.timeout(len(items)), connect=timeout.connect)
+            return self._http.build_request("POST", "/v1/score", content=body, headers=_IS_JSON, timeout=timeout)
+
+        return await self._send(read, request, sizer, len(items))
 
     async def _rows(
         self, items: Sequence[dict[str, Any]], metrics: Sequence[str] | None, explain: bool, sizer: BatchSizer
@@ -271,12 +294,18 @@ class Methods(ABC):
 
     async def _apply_limits(self, sizer: BatchSizer, requests: int) -> None:
         """Set the limits of the service on ``sizer``, if the service returns them; without retries."""
-        call = Call("/v1/info", _object(ServiceDetails))
         try:
-            details = Exchange(call, self._patience).answer(await self._transmit(self._http.build_request("GET", call.path)))
+            details = answer_of(await self._transmit(self._http.build_request("GET", "/v1/info")), _object(ServiceDetails))
         except (httpx.TransportError, TacitError):
             return
         sizer.keep_within(details.limits, requests)
+
+
+_IS_JSON = {"Content-Type": "application/json"}
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(_given(body))
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api import AsyncClient, Client
-from tacit.api.client import Patience
+from tacit.api.client import RetryPolicy
 from tacit.api.client.exchange import retry_after
 from tacit.graph import (
     GraphError,
@@ -98,14 +98,14 @@ def test_it_gives_up_rather_than_wait_longer_than_it_may(score: Callable[..., fl
 def test_it_gives_up_after_so_many_requests(score: Callable[..., float], waits: list[float]) -> None:
     service = Service(*[problem(429)] * 9)
     with pytest.raises(ServiceUnavailable, match="try again"):
-        score(service, patience=Patience(retries=2))
+        score(service, retry=RetryPolicy(retries=2))
     assert (len(service.requests), len(waits)) == (3, 2)
 
 
 def test_a_service_that_is_not_there_is_named(score: Callable[..., float], waits: list[float]) -> None:
     service = Service(*[httpx.ConnectError("connection refused")] * 9)
     with pytest.raises(ServiceUnavailable, match=r"http://127\.0\.0\.1:8000/v1/score cannot be reached \(connection refused\)"):
-        score(service, patience=Patience(retries=1))
+        score(service, retry=RetryPolicy(retries=1))
     assert len(waits) == 1
 
 
@@ -177,13 +177,13 @@ def test_a_service_that_is_away_is_neither_alive_nor_ready() -> None:
 
 @given(st.integers(1, 60), st.floats(0, 1e6), st.sampled_from([None, "0", "3", "soon", "-1", "1e9", "", "٣"]))
 def test_waits_stay_within_their_bounds(attempt: int, spent: float, asked: str | None) -> None:
-    patience = Patience()
-    wait = patience.wait(attempt, spent, asked)
-    if attempt > patience.retries:
+    policy = RetryPolicy()
+    wait = policy.wait(attempt, spent, asked)
+    if attempt > policy.retries:
         assert wait is None
     elif wait is not None:
-        assert 0 <= wait - retry_after(asked) <= min(patience.longest, patience.first * 2 ** (attempt - 1)) + 1e-9
-        assert spent + wait <= patience.seconds
+        assert 0 <= wait - retry_after(asked) <= min(policy.longest, policy.first * 2 ** (attempt - 1)) + 1e-9
+        assert spent + wait <= policy.seconds
 
 
 def test_retry_after_may_be_a_date() -> None:

@@ -149,7 +149,7 @@ def stream(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> C
     """Score a number of items at a service with a clock, by either client; returns the rows."""
 
     def run(clock: Clock, number: int, **options: Any) -> list[Any]:
-        monkeypatch.setattr(sys.modules["tacit.api.client.exchange"], "monotonic", lambda: clock.now)
+        monkeypatch.setattr(sys.modules["tacit.api.client.methods"], "monotonic", lambda: clock.now)
         transport = httpx.MockTransport(clock)
         if request.param == "plain":
             with Client(transport=transport) as client:
