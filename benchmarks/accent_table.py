@@ -35,14 +35,13 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.metric import Accent
-from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScorer
+from tacit.reasoning.metrics.accent.scorers.base import Found, Query, Triple, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
-from tacit.reasoning.metrics.accent.tails.known_tails import Found, Query
 from tacit.reasoning.metrics.accent.tails.sources import GraphTails, NearestTails
 from tacit.reasoning.metrics.accent.verbalise import statement
 from tacit.reasoning.training.llm_probe import agreement as area

@@ -32,7 +32,7 @@ from tacit.reasoning.base import Metric
 from tacit.reasoning.metrics.coherence.checkpoint import open_checkpoint, open_encoder_of
 from tacit.reasoning.metrics.grade.metric import Grade
 from tacit.reasoning.metrics.grade.network import graph_tensors
-from tacit.reasoning.models.encoder import CACHE_SIZE, TextEncoder, open_encoder
+from tacit.reasoning.models.encoder import TextEncoder, open_encoder
 from tacit.reasoning.scorer import score_items
 from threadpoolctl import threadpool_limits
 
@@ -128,7 +128,7 @@ def main() -> None:
     rows = (row for row in read_items(arguments.dialogues) if not isinstance(row, ItemError))
     items = [Item(row.history, row.response) for row in islice(rows, arguments.items)]
     checkpoint = open_checkpoint(arguments.checkpoint)
-    encoder = open_encoder_of(checkpoint, None, device="cpu", cache_size=CACHE_SIZE)
+    encoder = open_encoder_of(checkpoint, None, device="cpu")
     with threadpool_limits(1), ExitStack() as opened:
         metrics = {"coherence": load_metric("coherence", checkpoint=checkpoint, device="cpu")}
         if arguments.grade is not None:

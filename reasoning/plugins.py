@@ -58,7 +58,7 @@ class Kind:
         return self.ranges.get(option) or _SIZES.get(option, (None, None))
 
 
-_SIZES: Mapping[str, Range] = {"cache_size": (0, None), "batch_tokens": (1, None)}
+_SIZES: Mapping[str, Range] = {"batch_tokens": (1, None)}
 """Ranges of options that mean the same everywhere."""
 
 

@@ -25,7 +25,7 @@ from ...graph.questions import QUESTIONS, Question, question_of, without_speaker
 from ...graph.schema import Json, shape
 from ..base import Signature
 from ..metrics.accent.events import FEELINGS, OF_OTHERS, head_form, normalise
-from ..metrics.accent.tails.known_tails import Query, TailSource
+from ..metrics.accent.scorers.base import Query, TailSource
 from ..metrics.accent.tails.sources import Provenance
 from ..metrics.accent.verbalise import statement
 from .lookup import READINGS, Hit, Lookup, Reading

@@ -25,9 +25,9 @@ from ...graph.questions import Question
 from ..lru_cache import LruCache
 from ..metrics.accent.events import comparison_key
 from ..metrics.accent.extractors.phrases import TIMES
+from ..metrics.accent.scorers.base import KnownTail, Origin
 from ..metrics.accent.tails.comet import NOTHING
 from ..metrics.accent.tails.event_table import EventTable
-from ..metrics.accent.tails.known_tails import KnownTail, Origin
 from ..metrics.accent.tails.sources import GraphTails
 
 NEAR, WITHIN = 0.6, 0.35

@@ -291,7 +291,6 @@ def make(
     max_hops: int = FARTHEST,
     language: str = "en",
     content_only: bool = True,
-    cache_size: int = 20_000,
 ) -> Grounding:
     """Return the metric over ``graph``.
 
@@ -300,10 +299,9 @@ def make(
         max_hops: concepts farther than this (0..6) count as unreached.
         language: language of the concepts.
         content_only: link only runs of words with a content word.
-        cache_size: utterances kept in memory.
     """
     analyser = open_analyser(pipeline)
-    linker = Linker(graph, analyser, language=language, content_only=content_only, cache_size=cache_size)
+    linker = Linker(graph, analyser, language=language, content_only=content_only)
     return Grounding(graph, analyser, max_hops=max_hops, linker=linker)
 
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from ...graph.item import Item
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ..models.encoder import CACHE_SIZE
 from .coherence.checkpoint import Checkpoint
 from .coherence.metric import Coherence
 from .coherence.metric import make as make_coherence
@@ -101,7 +100,6 @@ def make(
     checkpoint: Checkpoint | str | Path | None = None,
     encoder: str | Path | None = None,
     device: str | None = None,
-    cache_size: int = CACHE_SIZE,
 ) -> Overall:
     """Return the metric; with a graph, the evidence has its assertions between turns and response, which change no score.
 
@@ -112,8 +110,7 @@ def make(
         checkpoint: a folder that ``tacit train coherence`` wrote; by default the one that ships.
         encoder: the encoder of the checkpoint, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-        cache_size: texts in the cache of the encoder.
     """
     judgement = make_judgement(graph, model=model, probe=probe, dtype=dtype, device=device)
-    coherence = make_coherence(graph, checkpoint=checkpoint, encoder=encoder, device=device, cache_size=cache_size)
+    coherence = make_coherence(graph, checkpoint=checkpoint, encoder=encoder, device=device)
     return Overall(judgement, coherence)

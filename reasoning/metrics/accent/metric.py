@@ -150,7 +150,6 @@ def make(
     extractor_model: str | Path | None = None,
     pipeline: Any = None,
     device: str | None = None,
-    cache_size: int = 100_000,
     progress: Any = None,
 ) -> Accent:
     """Return the metric over ``graph``.
@@ -174,7 +173,7 @@ def make(
             ``llm-probe``, by default the one that ships. dtype: of the weights of ``llm-probe``'s model: ``bfloat16``, or
             ``float32``, which is slower and takes twice the memory.
         extractor_model: model of the extractor ``t5``, a folder or an id of the hub.
-        pipeline: a spaCy pipeline for the rules; device: where models run; cache_size: embeddings kept in memory.
+        pipeline: a spaCy pipeline for the rules; device: where models run.
         progress: called with the name of what is computed for this graph, and the amount done since the last call.
     """
     from .scorers.resources import ScorerResources
@@ -185,7 +184,7 @@ def make(
         extractor, encoder = extractor or "t5", encoder or PAPER_ENCODER
     extractor = extractor or "rules"
     found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
-    resources = ScorerResources(graph, encoder=encoder, device=device, dtype=dtype, cache_size=cache_size, progress=progress)
+    resources = ScorerResources(graph, encoder=encoder, device=device, dtype=dtype, progress=progress)
     chosen = scorer or default_scorer(tails_asked=bool(nearest or comet or model))
     if profile == "paper" and scorer is None:
         chosen = _equation_1(resources, comet, remember)

@@ -206,12 +206,10 @@ def weights_in(header: Mapping[str, Any]) -> Mapping[str, float]:
     return found
 
 
-def open_encoder_of(
-    checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None, cache_size: int
-) -> TextEncoder:
+def open_encoder_of(checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None) -> TextEncoder:
     """Open the encoder that a checkpoint was trained with, from ``encoder`` when it is not where the checkpoint says."""
     wanted = checkpoint.header["encoder"]
-    opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device, cache_size=cache_size)
+    opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device)
     if opened.signature != wanted["signature"]:
         raise ModelError(
             f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"

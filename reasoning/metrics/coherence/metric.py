@@ -18,7 +18,6 @@ from typing import Any
 
 from ....graph.item import Item
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
-from ...models.encoder import CACHE_SIZE
 from .checkpoint import PARTS, Checkpoint, Weights, open_checkpoint, open_encoder_of
 from .parts import NO_HISTORY, Association, Measure, Part, Repetition, Selection, Similarity, spoken_turns
 
@@ -74,7 +73,6 @@ def make(
     checkpoint: Checkpoint | str | Path | None = None,
     encoder: str | Path | None = None,
     device: str | None = None,
-    cache_size: int = CACHE_SIZE,
 ) -> Coherence:
     """Return the metric.
 
@@ -82,10 +80,9 @@ def make(
         checkpoint: a folder that ``tacit train coherence`` wrote; by default the one shipped with tacit.
         encoder: the encoder that it was trained with, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-        cache_size: texts in the cache, which all metrics with this encoder share.
     """
     opened = open_checkpoint(checkpoint)
-    opened_encoder = open_encoder_of(opened, encoder, device=device, cache_size=cache_size)
+    opened_encoder = open_encoder_of(opened, encoder, device=device)
     parts = (
         Similarity(opened_encoder), Association(opened.associations, opened.associations_digest),
         Selection(opened_encoder, opened.head, opened.head_digest), Repetition(),

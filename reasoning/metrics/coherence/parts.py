@@ -21,7 +21,7 @@ from ....graph.model import Assertion
 from ....graph.model import Path as Edge
 from ....graph.names import concept_uri
 from ...base import BatchScoring, Evidence, Piece, Score, Signature
-from ...models.encoder import CACHE_SIZE, TextEncoder, open_encoder
+from ...models.encoder import TextEncoder, open_encoder
 from ...text.linking import Mention
 from .associations import RELATION, AssociationGraph, Ids, Term, terms_of, words_of
 from .checkpoint import TURNS, Checkpoint, SelectionHead, open_checkpoint, open_encoder_of
@@ -122,16 +122,14 @@ def make_similarity(
     *,
     encoder: str | Path | None = None,
     device: str | None = None,
-    cache_size: int = CACHE_SIZE,
 ) -> PartMetric:
     """Return the metric.
 
     Args:
         encoder: a folder that sentence-transformers or transformers saved, or an id of the hub; by default all-MiniLM-L6-v2.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-        cache_size: texts in the cache, which all metrics with this encoder share.
     """
-    return PartMetric(Similarity(open_encoder(encoder, device=device, cache_size=cache_size)))
+    return PartMetric(Similarity(open_encoder(encoder, device=device)))
 
 
 # The metric ``repetition``: whether the response repeats one of the last turns.
@@ -318,7 +316,6 @@ def make_selection(
     checkpoint: Checkpoint | str | Path | None = None,
     encoder: str | Path | None = None,
     device: str | None = None,
-    cache_size: int = CACHE_SIZE,
 ) -> PartMetric:
     """Return the metric.
 
@@ -326,9 +323,6 @@ def make_selection(
         checkpoint: a folder that ``tacit train coherence`` wrote; by default the one shipped with tacit.
         encoder: the encoder that it was trained with, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
-        cache_size: texts in the cache, which all metrics with this encoder share.
     """
     opened = open_checkpoint(checkpoint)
-    return PartMetric(
-        Selection(open_encoder_of(opened, encoder, device=device, cache_size=cache_size), opened.head, opened.head_digest)
-    )
+    return PartMetric(Selection(open_encoder_of(opened, encoder, device=device), opened.head, opened.head_digest))

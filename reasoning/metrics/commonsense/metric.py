@@ -124,7 +124,6 @@ def make(
     pipeline: Analyser | str | Path | None = None,
     device: str | None = None,
     evidence: int = 10,
-    cache_size: int = 20_000,
 ) -> Commonsense:
     """Return the metric over ``graph``.
 
@@ -138,12 +137,11 @@ def make(
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         device: device of the language model, when it is not open yet.
         evidence: most triples listed in an explanation for each of the two counts.
-        cache_size: utterances, counts and losses kept in memory.
     """
     regressor = model if isinstance(model, Regressor) else load_regressor(SHIPPED if model is None else model)
     features = open_features(
         regressor.features, graph, pipeline=pipeline, count=regressor.facts.get("count") or COUNTS[0],
-        language_model=_language_model(regressor, language_model), device=device, cache_size=cache_size,
+        language_model=_language_model(regressor, language_model), device=device,
     )  # fmt: skip
     return Commonsense(regressor, features, evidence=evidence)
 

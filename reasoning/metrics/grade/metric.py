@@ -37,6 +37,7 @@ Starts = Callable[[Sequence[str]], Floats]
 
 TOGETHER = 1024  # items whose texts are analysed and encoded together
 BATCH = 128  # items in a batch of the network
+_CACHE_SIZE = 50_000  # utterances kept in memory
 NO_GRAPH = "the model has no graph branch; the score is based on the texts alone"
 POS = ("ADJ", "NOUN", "PROPN", "VERB")
 
@@ -55,7 +56,6 @@ class Grade(BatchScoring):
         vectors: ConceptVectors,
         *,
         profile: str | None = None,
-        cache_size: int = 50_000,
     ) -> None:
         """Score with ``checkpoint`` over ``graph``; ``profile`` is by default that of the training."""
         config = checkpoint.model.config
@@ -69,8 +69,8 @@ class Grade(BatchScoring):
         self.config = config
         self.graph = graph
         self.encoder = encoder
-        linker = Linker(graph, analyser, pos=POS, max_words=1, cache_size=cache_size)
-        self.finder = KeywordFinder(linker, checkpoint.idf, threshold=config.threshold, most=config.most, cache_size=cache_size)
+        linker = Linker(graph, analyser, pos=POS, max_words=1, cache_size=_CACHE_SIZE)
+        self.finder = KeywordFinder(linker, checkpoint.idf, threshold=config.threshold, most=config.most, cache_size=_CACHE_SIZE)
         self.around = Neighbourhood(graph, vectors, limits=config.limits)
         self._tokenizer = _own_tokenizer(checkpoint) if config.utterance == "tuned" else None
         self._lock = threading.Lock()
@@ -198,7 +198,6 @@ def make(
     vectors: VectorTable | None = None,
     pipeline: Analyser | str | Path | None = None,
     device: str | None = None,
-    cache_size: int = 50_000,
 ) -> Grade:
     """Return the metric over ``graph``.
 
@@ -211,7 +210,6 @@ def make(
             file's folder on the command line.
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         device: device of the sentence encoder, when it is not open yet.
-        cache_size: utterances kept in memory.
     """
     if profile is not None:
         edge_weights(profile)
@@ -225,9 +223,8 @@ def make(
         raise ModelError("the GRADE checkpoint was trained with a table of concept vectors; give the same table as vectors")
     of_concepts: ConceptVectors = EncodedVectors(opened, graph) if vectors is None else TableVectors(vectors, graph)
     return Grade(
-        replace(checkpoint, model=checkpoint.model.eval()), graph, open_analyser(pipeline), opened, of_concepts, profile=profile,
-        cache_size=cache_size,
-    )  # fmt: skip
+        replace(checkpoint, model=checkpoint.model.eval()), graph, open_analyser(pipeline), opened, of_concepts, profile=profile
+    )
 
 
 # Explanation of a score: the effect of each keyword, and the edges with their paths and attention.

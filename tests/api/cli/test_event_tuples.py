@@ -333,9 +333,7 @@ def test_a_table_for_people(tacit: Tacit, deco: Path) -> None:
 def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
     found = tmp_path / "found.jsonl"
-    done = tacit(
-        "evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", found, "-O", "cache_size=9", "--kind", "pair"
-    )
+    done = tacit("evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", found, "--kind", "pair")
     assert done.json["extractor"].startswith("rules-3;pipeline=")
     assert done.json["relations"][0]["relation"] == "micro"
     assert done.json["relations"][0]["human"] == 1
@@ -350,8 +348,8 @@ def test_what_is_wrong_with_event_tuples_is_said_in_a_sentence(tacit: Tacit, dec
     for words, sentence in (
         (("nothing.json",), "there is no file nothing.json"),
         ((deco, "--extractor", "cskb"), "the extractor cskb needs a graph; give one with --graph"),
-        ((deco, "-O", "beams"), "--option beams is not NAME=VALUE; the options of the extractor rules are pipeline, cache_size"),
-        ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline, cache_size"),
+        ((deco, "-O", "beams"), "--option beams is not NAME=VALUE; the options of the extractor rules are pipeline"),
+        ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline"),
         ((deco, "-o", deco), "is the input; write to another file"),
     ):
         done = tacit("evaluate-tuples", *words)

@@ -22,9 +22,8 @@ from tacit.reasoning import Evidence, Explanation, Piece, Reasoner, Score, Signa
 from tacit.reasoning.explanation import Claim
 from tacit.reasoning.metrics.accent.events import EventTuple, Kind
 from tacit.reasoning.metrics.accent.metric import Accent
-from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Triple, TupleScore
+from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Origin, Query, Triple, TupleScore
 from tacit.reasoning.metrics.accent.tails.event_table import open_table
-from tacit.reasoning.metrics.accent.tails.known_tails import Origin, Query
 from tacit.reasoning.metrics.accent.tails.sources import GraphTails
 from tacit.reasoning.text.language import SpacyAnalyser
 

@@ -11,7 +11,7 @@ from tacit.graph.errors import InputError
 from tacit.graph.names import concept_uri, event_uri
 from tacit.graph.questions import QUESTIONS, Question
 from tacit.reasoning.inference import Inference, TurnAnswers, load_inference
-from tacit.reasoning.metrics.accent.tails.known_tails import Found, KnownTail, Origin, Query
+from tacit.reasoning.metrics.accent.scorers.base import Found, KnownTail, Origin, Query
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
 

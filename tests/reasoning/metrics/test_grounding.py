@@ -285,7 +285,7 @@ ITEMS = st.lists(st.tuples(st.lists(st.sampled_from(SENTENCES), max_size=4), st.
 def test_batches_and_order_change_nothing(
     oracle: OracleGraph, analyser: SpacyAnalyser, items: list[tuple[list[str], str]], chance: random.Random
 ) -> None:
-    metric = load_metric("grounding", oracle, pipeline=analyser, cache_size=3)
+    metric = load_metric("grounding", oracle, pipeline=analyser)
     together = metric.score_batch(items, explain=True)
     assert together == [metric.score(history, response, explain=True) for history, response in items]
     order = list(range(len(items)))

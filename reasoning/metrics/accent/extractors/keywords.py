@@ -30,6 +30,7 @@ from ..events import RELATIONS, EventTuple, Kind, Where, in_order
 
 VERSION = 1
 
+_CACHE_SIZE = 20_000  # turns whose keywords are kept in memory
 _POS = frozenset(("NOUN", "VERB", "ADJ"))
 _WORD = re.compile(r"[a-z]{2,}")
 _NOTHING = np.empty(0, dtype=np.int32)
@@ -49,14 +50,14 @@ class _Known(NamedTuple):
 class KeywordExtractor:
     """The extractor over one graph, whose tuples are read into memory on first use."""
 
-    def __init__(self, graph: KnowledgeGraph, analyser: Analyser, *, limit: int = 5, cache_size: int = 20_000) -> None:
+    def __init__(self, graph: KnowledgeGraph, analyser: Analyser, *, limit: int = 5) -> None:
         """Search ``graph`` for keywords; of each relation and kind ``limit`` tuples with the rarest are kept, with 0 all."""
         if limit < 0:
             raise InputError(f"limit is {limit}; it must be >= 0 (0 keeps all tuples)")
         self.graph = graph
         self.analyser = analyser
         self.limit = limit
-        self._keywords: LruCache[str, Keywords] = LruCache(cache_size)
+        self._keywords: LruCache[str, Keywords] = LruCache(_CACHE_SIZE)
         self._lock = threading.Lock()
 
     @property
@@ -114,16 +115,14 @@ class KeywordExtractor:
         return _Known(tuples, _by_word([one[0] for one in tuples]), _by_word([one[2] for one in tuples]))
 
 
-def make(
-    graph: KnowledgeGraph, *, pipeline: Analyser | str | Path | None = None, limit: int = 5, cache_size: int = 20_000
-) -> KeywordExtractor:
+def make(graph: KnowledgeGraph, *, pipeline: Analyser | str | Path | None = None, limit: int = 5) -> KeywordExtractor:
     """Return the extractor over ``graph``.
 
     Args:
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
-        limit, cache_size: see :class:`KeywordExtractor`.
+        limit: see :class:`KeywordExtractor`.
     """
-    return KeywordExtractor(graph, open_analyser(pipeline), limit=limit, cache_size=cache_size)
+    return KeywordExtractor(graph, open_analyser(pipeline), limit=limit)
 
 
 def _keywords_of(tokens: Sequence[Token]) -> Keywords:

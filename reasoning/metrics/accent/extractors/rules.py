@@ -109,14 +109,13 @@ def as_tuple(candidate: Candidate, kind: Kind, turn: int | None) -> EventTuple |
     )
 
 
-def make(*, pipeline: Parser | str | Path | None = None, cache_size: int = 20_000) -> RuleExtractor:
+def make(*, pipeline: Parser | str | Path | None = None) -> RuleExtractor:
     """Return the extractor.
 
     Args:
         pipeline: a parser, or the name or folder of a spaCy pipeline with one; the shipped one by default.
-        cache_size: distinct turns whose clauses are cached.
     """
-    return RuleExtractor(open_parser(pipeline), cache_size=cache_size)
+    return RuleExtractor(open_parser(pipeline))
 
 
 def _turns(item: Item) -> list[_Turn]:

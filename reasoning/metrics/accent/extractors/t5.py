@@ -39,9 +39,7 @@ class Search(NamedTuple):
 class T5Extractor:
     """The extractor over one model; see :func:`make`."""
 
-    def __init__(
-        self, files: ModelFiles, model: Any, tokenizer: Any, search: Search, *, batch_tokens: int | None, cache_size: int
-    ) -> None:
+    def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, search: Search, *, batch_tokens: int | None) -> None:
         if tokenizer.pad_token_id is None:
             raise ModelError(f"the tokenizer of {files.given!r} has no padding token; give a model that has one")
         self.files = files
@@ -49,7 +47,7 @@ class T5Extractor:
         self.tokenizer = tokenizer
         self.search = search
         self._batch_tokens = tokens_a_batch(batch_tokens, model)
-        self._answers: LruCache[str, str] = LruCache(cache_size)
+        self._answers: LruCache[str, str] = LruCache(_CACHE)
         self._torch = need("torch", "neural")
 
     @cached_property
@@ -123,7 +121,6 @@ def make(
     max_length: int = 512,
     batch_tokens: int | None = None,
     dtype: str = "float32",
-    cache_size: int = _CACHE,
 ) -> T5Extractor:
     """Return the extractor.
 
@@ -135,7 +132,6 @@ def make(
         max_length: tokens of the prompt; longer ones lose their oldest turns, then the end of the response.
         batch_tokens: tokens in a batch, including padding; changes speed and memory alone.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
-        cache_size: answers kept in memory, twelve per response.
     """
     for name, value, least in (
         ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
@@ -147,7 +143,7 @@ def make(
     files = find_model(model)
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype=dtype)
     search = Search(beams, max_new_tokens, no_repeat, max_length, dtype)
-    return T5Extractor(files, opened, tokenizer, search, batch_tokens=batch_tokens, cache_size=cache_size)
+    return T5Extractor(files, opened, tokenizer, search, batch_tokens=batch_tokens)
 
 
 # Prompts and answers, for training and extraction.

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..tails.known_tails import Found, Query, TailSource
 from ..verbalise import statement
-from .base import SHOWN, CloseTail, Embed, Triple, TupleScore, TupleScorer, Vectors, check_relations
+from .base import SHOWN, CloseTail, Embed, Found, Query, TailSource, Triple, TupleScore, TupleScorer, Vectors, check_relations
 from .compact import Scale
 from .retriever import Match, make_retriever, make_support
 

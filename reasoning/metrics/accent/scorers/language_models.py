@@ -22,9 +22,8 @@ from ....models.linear_probe import Probe, ProbeKind
 from ....models.packed import PackedReader
 from ..events import tail_form
 from ..tails.comet import Comet
-from ..tails.known_tails import Query
 from ..verbalise import VERBALISED, Verbalised, as_prompt, verbalise
-from .base import Triple, TupleScore, check_relations
+from .base import Query, Triple, TupleScore, check_relations
 
 if TYPE_CHECKING:
     from .resources import ScorerResources

@@ -12,14 +12,15 @@ from .....graph.protocol import KnowledgeGraph, TailsInBulk
 from ....registry import load_scorer
 from ..events import RELATIONS
 from ..tails.event_table import Events, EventTable, events_home, open_table
-from ..tails.known_tails import TailSource
 from ..tails.sources import AbsentComet, CachedTails, Chain, CometTails, GraphTails, NearestTails
-from .base import TupleScorer
+from .base import TailSource, TupleScorer
 
 if TYPE_CHECKING:
     from .compact import Compact
 
 Progress = Callable[[str, int], None]
+
+_CACHE_SIZE = 100_000  # vectors of texts in memory
 
 
 class ScorerResources:
@@ -40,11 +41,9 @@ class ScorerResources:
         encoder: Any = None,
         device: str | None = None,
         dtype: str = "bfloat16",
-        cache_size: int = 100_000,
         progress: Progress | None = None,
     ) -> None:
-        """Open scorers over ``graph``; ``encoder`` is a folder, an id or an open one, ``cache_size`` the number of its cached
-        vectors.
+        """Open scorers over ``graph``; ``encoder`` is a folder, an id or an open one.
 
         ``progress`` is called with the name of what is computed once per graph, and the amount done since the last call.
         """
@@ -52,7 +51,6 @@ class ScorerResources:
         self._encoder = encoder
         self.device = device
         self.dtype = dtype
-        self._cache_size = cache_size
         self._progress = progress
         self._models: dict[str | Path | None, Compact] = {}
 
@@ -63,7 +61,7 @@ class ScorerResources:
             return self._encoder
         from ....models.encoder import open_encoder
 
-        return open_encoder(self._encoder, device=self.device, cache_size=self._cache_size)
+        return open_encoder(self._encoder, device=self.device, cache_size=_CACHE_SIZE)
 
     @cached_property
     def table(self) -> EventTable:

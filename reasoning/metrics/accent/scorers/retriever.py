@@ -21,9 +21,8 @@ from .....graph.compiling import compiled
 from .....graph.errors import ModelError
 from ....lru_cache import LruCache
 from ..events import head_form
-from ..tails.known_tails import RETRIEVER_PREFIX, KnownTail, Origin
 from ..verbalise import statement
-from .base import SHOWN, CloseTail, Embed, Triple, TupleScore, Vectors, check_relations
+from .base import RETRIEVER_PREFIX, SHOWN, CloseTail, Embed, KnownTail, Origin, Triple, TupleScore, Vectors, check_relations
 from .compact import Compact, Quantised
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Sources of the known tails of a head: the graph, its nearest heads, and a COMET.
 
-:mod:`.known_tails` defines the interface, :mod:`.sources` the sources, and finds the assertion behind a tail;
+:mod:`.sources` holds the sources and finds the assertion behind a tail; their interface is in :mod:`..scorers.base`;
 :mod:`.event_table` holds a graph's events; :mod:`.comet` generates tails by a language model and stores them.
 """
 

@@ -29,9 +29,9 @@ from .....graph.protocol import KnowledgeGraph, WritableGraph
 from ....models.hub import ModelFiles, extra_of, find_model, need
 from ....models.writers import Writer, open_writer
 from ..events import head_form
+from ..scorers.base import Found, KnownTail, Origin, Query
 from ..verbalise import statement
 from .event_table import GENERATED_PREFIX, Events
-from .known_tails import Found, KnownTail, Origin, Query
 
 DEFAULT_COMET = "mismayil/comet-bart-ai2"
 BEAMS = 10

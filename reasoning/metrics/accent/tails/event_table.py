@@ -23,8 +23,8 @@ from .....graph.protocol import KnowledgeGraph, TailsInBulk
 from .....graph.storage import HEADER, cache_folder, seal, sweep, unseal, whole_folder
 from ....lru_cache import LruCache
 from ..events import comparison_key, tail_form
+from ..scorers.base import Query
 from ..verbalise import statement
-from .known_tails import Query
 
 RENAMED = {"HasSubevent": "HasSubEvent", "HasPrerequisite": "xNeed", "MotivatedByGoal": "xIntent", "CausesDesire": "xWant"}
 """ConceptNet's relations between actions, and the relations of ATOMIC with the same meaning for PersonX."""

@@ -24,10 +24,10 @@ from .....graph.names import concept_uri, event_uri, text_of
 from .....graph.protocol import KnowledgeGraph
 from ....lru_cache import LruCache
 from ..events import comparison_key, head_form, head_forms
+from ..scorers.base import RETRIEVER_PREFIX, Found, KnownTail, Origin, Query, TailSource
 from ..verbalise import statement
 from .comet import NOTHING, Comet, Generated, TailCache, as_known
 from .event_table import RENAMED, TURNED, Events, Lookup
-from .known_tails import RETRIEVER_PREFIX, Found, KnownTail, Origin, Query, TailSource
 
 if TYPE_CHECKING:
     from ....models.encoder import TextEncoder

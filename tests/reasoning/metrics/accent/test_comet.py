@@ -16,10 +16,10 @@ from tests.reasoning.models.tiny_causal import END, save_tiny_causal
 
 pytest.importorskip("transformers")
 
+from tacit.reasoning.metrics.accent.scorers.base import Query
 from tacit.reasoning.metrics.accent.scorers.kgbert import classifier_input, open_kgbert
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.tails.comet import as_known, open_comet
-from tacit.reasoning.metrics.accent.tails.known_tails import Query
 from tacit.reasoning.models.hub import find_model
 from tacit.reasoning.models.writers import CausalWriter, Limits, open_writer
 from tacit.reasoning.training.recipe import CometRecipe, TripleRecipe

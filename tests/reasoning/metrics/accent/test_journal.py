@@ -16,6 +16,7 @@ from tacit.graph import WritableGraph, open_graph, open_index
 from tacit.graph.errors import GraphBusy, GraphError
 from tacit.graph.model import Assertion, LoadCounts
 from tacit.graph.names import event_uri
+from tacit.reasoning.metrics.accent.scorers.base import Found, Origin, Query, TailSource
 from tacit.reasoning.metrics.accent.tails.comet import (
     JOURNAL,
     Journal,
@@ -23,7 +24,6 @@ from tacit.reasoning.metrics.accent.tails.comet import (
     merge_cache,
 )
 from tacit.reasoning.metrics.accent.tails.event_table import open_table
-from tacit.reasoning.metrics.accent.tails.known_tails import Found, Origin, Query, TailSource
 from tacit.reasoning.metrics.accent.tails.sources import AbsentComet, CachedTails, Chain, CometTails, GraphTails
 
 from tests.conftest import Stored

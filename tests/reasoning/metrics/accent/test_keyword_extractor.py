@@ -70,9 +70,7 @@ def test_the_rarest_words_come_first_within_the_limit(graph_of: GraphOf, analyse
 def test_more_turns_than_it_remembers(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     items = [Item([f"dog number {number}"], "walk in the park") for number in range(5)]
     graph = graph_of(rows())
-    assert make(graph, pipeline=analyser, cache_size=1).extract_batch(items) == make(graph, pipeline=analyser).extract_batch(
-        items
-    )
+    assert make(graph, pipeline=analyser).extract_batch(items) == make(graph, pipeline=analyser).extract_batch(items)
 
 
 def test_options_and_names(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
@@ -84,6 +82,6 @@ def test_options_and_names(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
         open_extractor("magic")
     with pytest.raises(InputError, match="the extractor cskb searches a graph"):
         open_extractor("cskb")
-    with pytest.raises(InputError, match="the extractor rules has no option 'beams'; it has pipeline, cache_size"):
+    with pytest.raises(InputError, match="the extractor rules has no option 'beams'; it has pipeline"):
         open_extractor("rules", beams=3)
     assert EXTRACTOR_REGISTRY.kind("t5").options()["beams"] == 10

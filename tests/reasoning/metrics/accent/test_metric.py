@@ -15,9 +15,8 @@ from tacit.graph.names import event_uri, text_of
 from tacit.reasoning import Score, explanation, load_metric
 from tacit.reasoning.metrics.accent.events import EventTuple, Kind, Where
 from tacit.reasoning.metrics.accent.metric import PAPER_ENCODER, Accent, make
-from tacit.reasoning.metrics.accent.scorers.base import CloseTail, Triple, TupleScore
+from tacit.reasoning.metrics.accent.scorers.base import CloseTail, KnownTail, Origin, Triple, TupleScore
 from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
-from tacit.reasoning.metrics.accent.tails.known_tails import KnownTail, Origin
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import ToldComet, WordEncoder, world

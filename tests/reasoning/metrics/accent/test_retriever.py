@@ -15,11 +15,10 @@ from tacit.graph import open_graph
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.metrics.accent.events import head_form
 from tacit.reasoning.metrics.accent.scorers import compact
-from tacit.reasoning.metrics.accent.scorers.base import Triple
+from tacit.reasoning.metrics.accent.scorers.base import Origin, Triple
 from tacit.reasoning.metrics.accent.scorers.compact import Compact, from_bytes, open_compact, quantise, to_bytes
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.scorers.retriever import HEAD_WIDTH, TAIL_WIDTH, Retriever, Support
-from tacit.reasoning.metrics.accent.tails.known_tails import Origin
 from tacit.reasoning.metrics.accent.verbalise import statement
 
 from tests.conftest import Stored

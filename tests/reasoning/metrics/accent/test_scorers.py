@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.metrics.accent.metric import make as make_accent
-from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore
+from tacit.reasoning.metrics.accent.scorers.base import Origin, Triple, TupleScore
 from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import (
     UNKNOWN,
@@ -21,7 +21,6 @@ from tacit.reasoning.metrics.accent.scorers.compatibility import (
 )
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
 from tacit.reasoning.metrics.accent.tails.event_table import open_table
-from tacit.reasoning.metrics.accent.tails.known_tails import Origin
 from tacit.reasoning.metrics.accent.tails.sources import GraphTails
 from tacit.reasoning.metrics.judgement import MODEL_FILE
 from tacit.reasoning.registry import SCORER_REGISTRY, default_scorer

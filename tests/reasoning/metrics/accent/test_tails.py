@@ -12,8 +12,8 @@ from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
 from tacit.graph.storage import HEADER
+from tacit.reasoning.metrics.accent.scorers.base import Found, KnownTail, Origin, Query
 from tacit.reasoning.metrics.accent.tails.event_table import EventTable, events_home, open_table
-from tacit.reasoning.metrics.accent.tails.known_tails import Found, KnownTail, Origin, Query
 from tacit.reasoning.metrics.accent.tails.sources import Chain, GraphTails, NearestTails, VectorCache
 
 from tests.conftest import Stored

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tacit.graph.model import Assertion
 from tacit.graph.names import concept_uri, event_uri
+from tacit.reasoning.metrics.accent.scorers.base import Query
 from tacit.reasoning.metrics.accent.tails.comet import Generated
-from tacit.reasoning.metrics.accent.tails.known_tails import Query
 
 EVENTS = (
     ("PersonX buys a dog", "xWant", "to feed the dog", 1.0),
