@@ -181,17 +181,17 @@ class ServiceCaller:
             if not text:
                 text, structured = await self._whole(tool, arguments, headers)
                 self._recent.put(key, text if len(text) <= _LONGEST_KEPT else "")
-            found = page(text, arguments.offset)
+            shown, following = page(text, arguments.offset)
         except (InputError, Refused) as error:
             return failure(error)
-        content: list[types.ContentBlock] = [types.TextContent(text=found.text)]
-        sizes = {"characters": found.total}
-        if found.next_offset is not None:
-            place = f"This is characters {found.offset:,} to {found.next_offset:,} of {found.total:,}"
-            call = f"for the next page call {tool.name} again with the same arguments and offset={found.next_offset}"
+        content: list[types.ContentBlock] = [types.TextContent(text=shown)]
+        sizes = {"characters": len(text)}
+        if following is not None:
+            place = f"This is characters {arguments.offset:,} to {following:,} of {len(text):,}"
+            call = f"for the next page call {tool.name} again with the same arguments and offset={following}"
             content.append(types.TextContent(text=f"{place}; {call}."))
-            sizes["next_offset"] = found.next_offset
-        part = arguments.offset or found.next_offset is not None  # a page of it has no structure
+            sizes["next_offset"] = following
+        part = arguments.offset or following is not None  # a page of it has no structure
         return types.CallToolResult(content=content, structured_content=sizes if part else structured, _meta=sizes)
 
 

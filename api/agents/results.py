@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from inspect import cleandoc
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from pydantic import TypeAdapter
@@ -23,29 +23,19 @@ _LINE = 400
 """Longest line, in characters, of JSON that could be broken further."""
 
 
-class Page(NamedTuple):
-    """A part of a result, whose places are counted in characters of the whole result."""
+def page(text: str, offset: int) -> tuple[str, int | None]:
+    """Return the page of ``text`` that begins at ``offset``, and where the next one begins; None after the last page.
 
-    text: str  # at most PAGE characters
-    offset: int  # where it begins
-    total: int  # length of the whole result
-    next_offset: int | None  # where the next page begins, None after the last page
-
-
-def page(text: str, offset: int) -> Page:
-    """Return the page of ``text`` that begins at ``offset``; it ends at a line's end where one is in its second half.
-
-    The pages from 0 on, each beginning at the ``next_offset`` of the one before, are together the whole text.
+    A page ends at a line's end where one is in its second half. The pages from 0 on are together the whole text.
     """
-    total = len(text)
-    if offset > 0 and offset >= total:
-        raise InputError(f"offset must be < {total:,}, the number of characters of this result, not {offset:,}")
+    if 0 < offset >= len(text):
+        raise InputError(f"offset must be < {len(text):,}, the number of characters of this result, not {offset:,}")
     end = offset + PAGE
-    if end >= total:
-        return Page(text[offset:], offset, total, None)
+    if end >= len(text):
+        return text[offset:], None
     broken = text.rfind("\n", offset + PAGE // 2, end)
     end = end if broken < 0 else broken + 1
-    return Page(text[offset:end], offset, total, end)
+    return text[offset:end], end
 
 
 def layout(value: Any) -> str:

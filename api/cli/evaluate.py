@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,12 +42,9 @@ def evaluate(
     graph: opts.Graph = None,
     column: opts.Columns = None,
     plot: Annotated[list[Path] | None, option("FILE", "Write a plot, .png or .svg; repeatable.")] = None,
-    by_system: Annotated[bool, typer.Option(help="Show correlations for each system too.")] = True,
-    by_file: Annotated[bool, typer.Option("--by-file", help="Treat each file as one data set, even if it names others.")] = False,
     rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings to use.")] = DecoRating.EVENT,
     resamples: opts.Resamples = 10_000,
     seed: opts.ResampleSeed = 0,
-    batch_size: opts.BatchSize = None,
     option: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
@@ -64,14 +61,14 @@ def evaluate(
     names, default = opts.chosen_metrics(metrics, graph)
     options = opts.metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
-    collected = _collect(judgements, rating.value, by_file, strict, opts.named_columns(column, opts.RATED_FIELDS))
+    collected = _collect(judgements, rating.value, strict, opts.named_columns(column, opts.RATED_FIELDS))
     opts.tell_default(default, quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
-        judged = _scored(collected, reasoner, batch_size, quiet)
+        judged = _scored(collected, reasoner, quiet)
         signatures = reasoner.signatures
     collected.note()
     collected.faults.require(len(judged), f"none of {len(collected.judgements)} judgements can be scored")
-    rows = collected.completed(_compared(judged, names, resamples, seed, by_system, quiet), names)
+    rows = collected.completed(_compared(judged, names, resamples, seed, quiet), names)
     if plots:
         from ...reasoning.evaluation.plot import draw
 
@@ -120,15 +117,13 @@ class _Collected:
         return [*rows, *(Agreement(metric, dataset, None, 0, note=TOO_FEW) for dataset in gone for metric in metrics)]
 
 
-def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool, columns: Mapping[str, str]) -> _Collected:
+def _collect(files: Sequence[str], rating: str, strict: bool, columns: Mapping[str, str]) -> _Collected:
     """Read every file."""
     found = _Collected()
     for file, name in zip(files, _names([readable(file) for file in files]), strict=True):
         own: dict[str, None] = {}
         for row in loaders.read_judgements(file, strict=strict, rating=rating, dataset=name, columns=columns):
             if isinstance(row, loaders.Judgement):
-                if by_file:
-                    row = replace(row, dataset=name)
                 own[row.dataset] = None
                 found.judgements.append(row)
             elif row.damage:
@@ -137,8 +132,7 @@ def _collect(files: Sequence[str], rating: str, by_file: bool, strict: bool, col
                     "nothing is scored; get the complete file"
                 )
             else:
-                dataset = name if by_file else getattr(row, "dataset", name)
-                found.fault(dataset, f"{file}, row {row.line}: {row.reason}")
+                found.fault(getattr(row, "dataset", name), f"{file}, row {row.line}: {row.reason}")
         for dataset in own or (name,):
             found.datasets.setdefault(dataset, []).append(file)
     found.faults.require(len(found.judgements), f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} no judgement")
@@ -176,7 +170,7 @@ def _plots(plots: Sequence[Path], files: Sequence[str]) -> list[Path]:
     return list(plots)
 
 
-def _scored(collected: _Collected, reasoner: reasoning.Reasoner, batch_size: int | None, quiet: bool) -> list[Judged]:
+def _scored(collected: _Collected, reasoner: reasoning.Reasoner, quiet: bool) -> list[Judged]:
     """Return the judgements that can be scored, with their scores; count the others."""
     from ...reasoning.evaluation.agreement import Judged, conversations
 
@@ -184,7 +178,7 @@ def _scored(collected: _Collected, reasoner: reasoning.Reasoner, batch_size: int
     groups = conversations([(one.history, one.response) for one in collected.judgements]).tolist()
     judged = []
     with Meter("scoring", len(collected.judgements), noun="judgements", quiet=quiet) as meter:
-        rows = reasoner.stream(items, batch_size=batch_size)
+        rows = reasoner.stream(items)
         for judgement, conversation, row in zip(collected.judgements, groups, rows, strict=True):
             meter.add(1)
             if row.error is not None:
@@ -195,9 +189,7 @@ def _scored(collected: _Collected, reasoner: reasoning.Reasoner, batch_size: int
     return judged
 
 
-def _compared(
-    judged: Sequence[Judged], names: Sequence[str], resamples: int, seed: int, by_system: bool, quiet: bool
-) -> list[Agreement]:
+def _compared(judged: Sequence[Judged], names: Sequence[str], resamples: int, seed: int, quiet: bool) -> list[Agreement]:
     """Compute the agreement, with a progress bar of the resampling."""
     import scipy.stats  # noqa: F401 (imported before the progress bar starts, since it takes longer than the work)
 
@@ -208,7 +200,7 @@ def _compared(
         def progress(finished: int, total: int) -> None:
             meter.add(finished - meter.number, total=total)
 
-        return evaluate(judged, names, resamples=resamples, seed=seed, by_system=by_system, progress=progress)
+        return evaluate(judged, names, resamples=resamples, seed=seed, progress=progress)
 
 
 def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str], resamples: int, seed: int) -> dict[str, Any]:

@@ -36,20 +36,19 @@ def test_pages_are_together_the_whole(lines: int, length: int, rest: int) -> Non
     text = "\n".join("x" * length for _ in range(lines)) + "y" * rest
     parts, offset = [], 0
     while True:
-        found = page(text, offset)
-        assert (found.offset, found.total) == (offset, len(text))
-        assert len(found.text) <= PAGE
-        parts.append(found.text)
-        if found.next_offset is None:
+        found, following = page(text, offset)
+        assert len(found) <= PAGE
+        parts.append(found)
+        if following is None:
             break
-        assert found.next_offset > offset
-        assert found.text.endswith("\n") or length > PAGE // 2
-        offset = found.next_offset
+        assert following > offset
+        assert found.endswith("\n") or length > PAGE // 2
+        offset = following
     assert "".join(parts) == text
 
 
 def test_an_offset_beyond_the_end_is_refused() -> None:
-    assert page("", 0).text == ""
+    assert page("", 0) == ("", None)
     with pytest.raises(InputError, match="offset must be < 3, the number of characters of this result, not 3"):
         page("abc", 3)
 

@@ -118,9 +118,6 @@ def test_one_whole_row_for_each_metric_and_data_set(tacit: Tacit, tiny: str, tmp
         assert ("against" in row) == (row["system"] is None and row["metric"] == "length")
     assert rows[1]["against"]["metric"] == tiny
     assert set(rows[1]["against"]["difference"]["pearson"]) == {"value", "low", "high", "p"}
-    fewer = tacit(*base, "--no-by-system").json
-    assert fewer == [row for row in rows if row["system"] is None]
-    assert tacit(*base, "--batch-size", 1).out == outcome.out
     assert tacit(*base, "--seed", 1).out != outcome.out
     assert tacit("evaluate", plain, named, "-m", f"{tiny},length", *base[7:]).out == outcome.out
 
@@ -243,11 +240,13 @@ def test_files_of_one_name_are_told_apart_and_data_sets_of_one_name_joined(tacit
     assert [(row["dataset"], row["n"]) for row in rows] == [("x/talk", 8), ("y/talk", 5)]
     file_of(one, rows_of(TEXTS, dataset="shared", system="s"))
     file_of(two, rows_of(TEXTS[:5], dataset="shared", system="t"))
-    outcome = tacit(*base, one, two, "--no-by-system")
-    assert [(row["dataset"], row["n"]) for row in outcome.json] == [("shared", 13)]
+    outcome = tacit(*base, one, two)
+    assert [(row["dataset"], row["system"], row["n"]) for row in outcome.json] == [
+        ("shared", None, 13),
+        ("shared", "s", 8),
+        ("shared", "t", 5),
+    ]
     assert "the data set shared is in 2 files, which are merged" in outcome.err
-    apart = tacit(*base, one, two, "--no-by-system", "--by-file").json
-    assert [(row["dataset"], row["n"]) for row in apart] == [("x/talk", 8), ("y/talk", 5)]
     twice = tacit(*base, one, two, one.parent / ".." / "x" / "talk.jsonl")
     assert twice.status == 2
     assert "is given twice" in twice.err
@@ -275,8 +274,8 @@ def test_decos_two_ratings(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     ]  # fmt: skip
     file = tmp_path / "deco.json"
     file.write_text(json.dumps(rows))
-    base = ["evaluate", file, "-m", tiny, "--json", "--resamples", 20, "--no-by-system"]
-    [event], [general] = tacit(*base).json, tacit(*base, "--rating", "general_cs").json
+    base = ["evaluate", file, "-m", tiny, "--json", "--resamples", 20]
+    event, general = tacit(*base).json[0], tacit(*base, "--rating", "general_cs").json[0]
     assert event["dataset"] == general["dataset"] == "deco"
     assert event["pearson"]["value"] == pytest.approx(-general["pearson"]["value"])
     assert tacit(*base, "--rating", "some_cs").status == 2
