@@ -35,8 +35,10 @@ import numpy as np
 
 from ...graph.arguments import check_hops
 from ...graph.errors import ModelError
+from ...graph.index.open import open_linked_index
 from ...graph.item import Item
 from ...graph.model import Assertion, Path
+from ...graph.open import linking_store
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..lru_cache import LruCache
@@ -109,6 +111,7 @@ class Grounding(BatchScoring):
         analyser: Analyser,
         *,
         max_hops: int = FARTHEST,
+        events: bool = False,
         linker: Linker | None = None,
         talk: Talk | None = None,
     ) -> None:
@@ -116,18 +119,20 @@ class Grounding(BatchScoring):
 
         Args:
             max_hops: concepts farther than this (0..6) count as unreached.
+            events: measure distances and find paths through events and links too, not only through concepts.
             linker: finds the concepts; by default one with default options.
             talk: frequencies of words in talk; by default the shipped table.
 
         Raises:
             InputError: ``max_hops`` is not in 0..6.
+            GraphError: ``events`` is true and the graph has no links.
             ModelError: the shipped table is damaged.
         """
-        self.graph = graph
+        self.graph = open_linked_index(graph) if events else graph
         self.max_hops = check_hops(max_hops, least=0)
         self.linker = linker or Linker(graph, analyser)
         self.reads_english = self.linker.language == "en" and is_english(self.linker.analyser)
-        self.background = Background(graph, talk or shipped_talk(), language=self.linker.language)
+        self.background = Background(self.graph, talk or shipped_talk(), language=self.linker.language)
         self.signature = Signature(
             self.name,
             (
@@ -135,6 +140,7 @@ class Grounding(BatchScoring):
                 ("pipeline", self.linker.analyser.signature),
                 ("talk", self.background.talk.digest),
                 ("hops", str(max_hops)),
+                *([("links", linking_store(graph).link_manifest().digest)] if events else []),
                 *sorted(self.linker.options.items()),
             ),
             VERSION,
@@ -289,6 +295,7 @@ def make(
     *,
     pipeline: Analyser | str | FilePath | None = None,
     max_hops: int = FARTHEST,
+    events: bool = False,
     language: str = "en",
     content_only: bool = True,
 ) -> Grounding:
@@ -297,12 +304,16 @@ def make(
     Args:
         pipeline: an analyser, or the name or folder of a spaCy pipeline; the shipped one by default.
         max_hops: concepts farther than this (0..6) count as unreached.
+        events: measure distances and find paths through events and the links of tacit link too.
         language: language of the concepts.
         content_only: link only runs of words with a content word.
+
+    Raises:
+        GraphError: ``events`` is true and the graph has no links.
     """
     analyser = open_analyser(pipeline)
     linker = Linker(graph, analyser, language=language, content_only=content_only)
-    return Grounding(graph, analyser, max_hops=max_hops, linker=linker)
+    return Grounding(graph, analyser, max_hops=max_hops, events=events, linker=linker)
 
 
 # Background: how near a concept is by chance.

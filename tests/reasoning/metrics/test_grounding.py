@@ -6,16 +6,19 @@ import json
 import random
 from collections.abc import Callable
 from math import isnan, log
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tacit.graph.errors import InputError
+from tacit.graph import open_graph
+from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric
 from tacit.reasoning.base import Evidence, Metric, Piece
+from tacit.reasoning.event_links import link_events
 from tacit.reasoning.explanation import Explanation, explain, explain_pieces
 from tacit.reasoning.explanation.scene import scene_of
 from tacit.reasoning.metrics.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding, Talk, shipped_talk
@@ -348,3 +351,30 @@ def test_chance_is_told_in_words(value: float, words: str) -> None:
 
     (line,) = explain_pieces([Piece("concept", value, 0.3, said("soup"), 1, said("cook"), 2)])
     assert line == f'+0.300 "soup" is 2 hops from "cook" (turn 2); {words}'
+
+
+def test_distances_may_lead_through_events(tmp_path: Path, analyser: SpacyAnalyser) -> None:
+    """`dog` and `wallet` are two hops apart through the event that mentions both; without events nothing joins them.
+
+    Of the background half, the purse, is within two hops of the wallet with events.
+    """
+    rows = [
+        Assertion("/c/en/dog", "IsA", "/c/en/pet"),
+        Assertion("/c/en/wallet", "IsA", "/c/en/purse"),
+        Assertion("/e/PersonX's_dog_eats_PersonX's_wallet", "xReact", "/e/angry"),
+    ]
+    talk = Talk(3, {"pet": 1, "purse": 1})
+    with open_graph(tmp_path / "graph", create=True) as graph:
+        graph.load(rows)
+        with pytest.raises(GraphError, match="tacit link"):
+            Grounding(graph, analyser, events=True)
+        link_events(graph)
+        plain = Grounding(graph, analyser, talk=talk)
+        linked = Grounding(graph, analyser, talk=talk, events=True)
+        scores = [metric.score(["my dog"], "your wallet", explain=True) for metric in (plain, linked)]
+        assert f"|links:{graph.link_manifest().digest}|" in str(linked.signature)
+    assert [score.value for score in scores] == [
+        0.0,
+        1 / 2,
+    ]  # half of the background, the purse, is within two hops of the wallet
+    assert [score.evidence.pieces[0].hops for score in scores] == [None, 2]
