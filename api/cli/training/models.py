@@ -135,7 +135,7 @@ def comet(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
 
     The initial model is a sequence-to-sequence or a causal one; a causal one may be a GGUF file.
     """
-    from ....reasoning.training.triple_models import train_comet
+    from ....reasoning.training.accent import train_comet
 
     return _train_on_triples(run, train_comet, graph, model)
 
@@ -143,7 +143,7 @@ def comet(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
 @training("kg-bert", options="output recipe passes seed device")
 def kg_bert(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
     """Train a KG-BERT, which classifies triples as true or corrupted, on a graph's assertions; interrupted runs are continued."""
-    from ....reasoning.training.triple_models import train_kgbert
+    from ....reasoning.training.accent import train_kgbert
 
     return _train_on_triples(run, train_kgbert, graph, model)
 
