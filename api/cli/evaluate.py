@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -27,13 +26,6 @@ if TYPE_CHECKING:
 _PLOTS = (".png", ".svg")
 
 
-class DecoRating(Enum):
-    """Which of DECO's two ratings to use."""
-
-    EVENT = "event_cs"
-    GENERAL = "general_cs"
-
-
 def evaluate(
     judgements: Annotated[
         list[str], argument("JUDGEMENTS", "Rated responses: JSON, CSV or Parquet; plain or gzip; - reads stdin.")
@@ -42,7 +34,7 @@ def evaluate(
     graph: opts.Graph = None,
     column: opts.Columns = None,
     plot: Annotated[list[Path] | None, option("FILE", "Write a plot, .png or .svg; repeatable.")] = None,
-    rating: Annotated[DecoRating, typer.Option(help="Which of DECO's two ratings to use.")] = DecoRating.EVENT,
+    rating: Annotated[Literal["event_cs", "general_cs"], typer.Option(help="Which of DECO's two ratings to use.")] = "event_cs",
     resamples: opts.Resamples = 10_000,
     seed: opts.ResampleSeed = 0,
     option: opts.MetricOptions = None,
@@ -61,7 +53,7 @@ def evaluate(
     names, default = opts.chosen_metrics(metrics, graph)
     options = opts.metric_options(option, names, pipeline)
     plots = _plots(plot or (), judgements)
-    collected = _collect(judgements, rating.value, strict, opts.named_columns(column, opts.RATED_FIELDS))
+    collected = _collect(judgements, rating, strict, opts.named_columns(column, opts.RATED_FIELDS))
     opts.tell_default(default, quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
         judged = _scored(collected, reasoner, quiet)

@@ -9,10 +9,9 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -222,14 +221,6 @@ _BATCH = 32
 _NO_ENCODER = "none"
 
 
-class KindName(Enum):
-    """The kind of human tuples to compare with."""
-
-    ALL = "all"
-    SINGLE = "single"
-    PAIR = "pair"
-
-
 def evaluate_tuples(
     files: Annotated[list[str], argument("DECO_JSON", "Responses with human event tuples, plain or gzip.")],
     extractor: Annotated[str, option("NAME", f"The extractor of event tuples: {', '.join(EXTRACTOR_REGISTRY.own)}.")] = "rules",
@@ -241,8 +232,9 @@ def evaluate_tuples(
         list[str] | None, option("NAME=VALUE", "An option of the extractor: JSON, else text; repeatable.", "--option", "-O")
     ] = None,
     kind: Annotated[
-        KindName, typer.Option(help="Tuples to compare: from the response only (single), with the previous turn (pair), or all.")
-    ] = KindName.ALL,
+        Literal["all", "single", "pair"],
+        typer.Option(help="Tuples to compare: from the response only (single), with the previous turn (pair), or all."),
+    ] = "all",
     encoder: Annotated[
         str | None, option("ID|FOLDER|none", "Sentence encoder for the similarity.", default="all-MiniLM-L6-v2")
     ] = None,
@@ -274,7 +266,7 @@ def evaluate_tuples(
         signature = chosen.signature
     from ...reasoning.metrics.accent.extractors.extraction_eval import compare_tuples
 
-    wanted = None if kind is KindName.ALL else kind.value
+    wanted = None if kind == "all" else kind
     compared = compare_tuples(
         [[one[:3] for one in tuples if wanted in (None, str(one.kind))] for tuples in found],
         [[one[:3] for one in row.tuples if wanted in (None, one.kind)] for row in rows],
@@ -286,7 +278,7 @@ def evaluate_tuples(
     if json:
         bootstrap = {"level": 0.95, "resamples": resamples, "seed": seed}
         relations = [asdict(row) for row in compared]
-        print_json({"extractor": signature, "kind": kind.value, **sizes, "bootstrap": bootstrap, "relations": relations})
+        print_json({"extractor": signature, "kind": kind, **sizes, "bootstrap": bootstrap, "relations": relations})
     else:
         _show(compared, sizes, resamples, seed)
         if not quiet:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,20 +33,14 @@ if TYPE_CHECKING:
 _BATCH = 64
 
 
-class Counting(Enum):
-    """Which triples between two turns are listed."""
-
-    TRIPLES = "triples"
-    PAIRS = "pairs"
-
-
 def filter_dialogues(
     dialogues: Annotated[str, argument("DIALOGUES", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
     graph: opts.GraphRequired,
     output: opts.Output = None,
     count: Annotated[
-        Counting, typer.Option("--count", help="List all triples, or the strongest one of each pair of concepts.")
-    ] = Counting.TRIPLES,
+        Literal["triples", "pairs"],
+        typer.Option("--count", help="List all triples, or the strongest one of each pair of concepts."),
+    ] = "triples",
     relation: opts.Relations = None,
     exclude_relation: Annotated[list[str] | None, option("NAME", "Leave out this relation; repeatable.")] = None,
     pipeline: opts.Pipeline = None,
@@ -75,7 +68,7 @@ def filter_dialogues(
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         check_known([*(relation or ()), *excluded], relations_of(source))
         analyser = open_analyser(pipeline)
-        chosen = TripleFilter(source, analyser, count=count.value, relations=relation or None, excluded=excluded)
+        chosen = TripleFilter(source, analyser, count=count, relations=relation or None, excluded=excluded)
         watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would mix with the output
         with (
             lines_to(output, apart_from=dialogues) as write,

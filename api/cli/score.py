@@ -9,9 +9,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -33,22 +32,8 @@ if TYPE_CHECKING:
     from ..scoring.running import Done
 
 
-class RunEngine(Enum):
-    """The engine for concept queries, or a Ray cluster whose workers use ``auto``."""
-
-    AUTO = "auto"
-    STORE = "store"
-    INDEX = "index"
-    RAY = "ray"
-
-
-class Format(Enum):
-    """Format of the output file."""
-
-    JSONL = "jsonl"
-    PARQUET = "parquet"
-    CSV = "csv"
-    TSV = "tsv"
+RunEngine = Literal["auto", "store", "index", "ray"]
+"""The engine for concept queries, or a Ray cluster whose workers use ``auto``."""
 
 
 def score(
@@ -59,7 +44,8 @@ def score(
     explain: Annotated[bool, typer.Option("--explain", help="Add the evidence; on a terminal in words.")] = False,
     output: opts.Output = None,
     form: Annotated[
-        Format | None, typer.Option("--format", show_default="by the output's name", help="Format of the output.")
+        Literal["jsonl", "parquet", "csv", "tsv"] | None,
+        typer.Option("--format", show_default="by the output's name", help="Format of the output."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run into the same output.")] = False,
     batch_size: opts.BatchSize = None,
@@ -74,7 +60,7 @@ def score(
             help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept; "
             "ray: as auto, in the workers of a Ray cluster.",
         ),
-    ] = RunEngine.AUTO,
+    ] = "auto",
     address: Annotated[
         str | None, option("HOST:PORT", "With --engine ray: address of the cluster, or auto.", default="one of this machine")
     ] = None,
@@ -109,14 +95,14 @@ def score(
     readable(file)
     target = None if output is None else check_output(output, file)
     written = _form(output, form, text or json)
-    concepts = opts.Engine.AUTO if engine is RunEngine.RAY else opts.Engine(engine.value)
+    concepts = opts.Engine("auto" if engine == "ray" else engine)
     plan = Plan(
         file, tuple(names), options, opts.address_of(graph), concepts, explain=explain, shown=explain, strict=strict,
         batch_size=batch_size, lines=shard_lines, form=written, columns=columns or None,
     )  # fmt: skip
     observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)
-    seen = not resume and engine is not RunEngine.RAY  # every row goes through this process, now
+    seen = not resume and engine != "ray"  # every row goes through this process, now
     if report is not None and seen:
         observers.append(report.collected.add)
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
@@ -126,7 +112,7 @@ def score(
         next(iter(loaders.read_items(file, strict=strict, columns=columns)), None)
     opts.tell_default(default, quiet, not_run=False)
     if target is not None and (sharded or written is Form.PARQUET):
-        cluster = Cluster(address, workers) if engine is RunEngine.RAY else None
+        cluster = Cluster(address, workers) if engine == "ray" else None
         done = run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=not quiet, tell=note)
     else:
         words = text or (explain and not (json or written.delimited) and output is None and sys.stdout.isatty())
@@ -183,34 +169,31 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
         raise
 
 
-def _form(output: Path | None, given: Format | None, printed: bool) -> Form:
+def _form(output: Path | None, given: str | None, printed: bool) -> Form:
     """Return the format of the rows: as given, or by the suffix of the output."""
     from ..scoring.rows import Form
 
-    if given is Format.PARQUET or (given is None and output is not None and output.suffix == ".parquet"):
+    by_name = Form.JSONL if output is None else Form.of(output)
+    form = by_name if given is None or (given == "jsonl" and by_name is Form.GZIP) else Form(given)
+    if form is Form.PARQUET:
         if printed:
             raise InputError("--text and --json print rows, which Parquet cannot hold; leave them out, or write .jsonl")
         if output is None or (output.exists() and not output.is_file()):
             raise InputError("Parquet needs a regular file to write to; name one with --output")
-        return Form.PARQUET
-    delimited = {".csv": Format.CSV, ".tsv": Format.TSV}
-    chosen = delimited.get(output.suffix) if given is None and output is not None else given
-    if chosen in (Format.CSV, Format.TSV):
-        if printed:
-            raise InputError("--text and --json print rows in another form than CSV; leave them out, or write .jsonl")
-        return Form(chosen.value)
-    if given is None and output is not None and Path(output.name.removesuffix(".gz")).suffix in delimited:
+    if form.delimited and printed:
+        raise InputError("--text and --json print rows in another form than CSV; leave them out, or write .jsonl")
+    if given is None and form is Form.GZIP and output is not None and Path(output.stem).suffix in (".csv", ".tsv"):
         raise InputError(f"{output}: CSV is written without compression; name it .csv, .tsv or .jsonl.gz")
-    return Form.GZIP if output is not None and output.suffix == ".gz" else Form.JSONL
+    return form
 
 
 def _cluster_options(engine: RunEngine, address: str | None, workers: int | None) -> bool:
     """Return whether a cluster scores."""
-    if engine is not RunEngine.RAY and (address is not None or workers is not None):
+    if engine != "ray" and (address is not None or workers is not None):
         raise InputError(
             f"{'--address' if address is not None else '--workers'} is for a cluster; add --engine ray, or leave it out"
         )
-    return engine is RunEngine.RAY
+    return engine == "ray"
 
 
 def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
