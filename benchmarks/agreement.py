@@ -207,11 +207,11 @@ def choice_table(brief: bool = False) -> str:
     """Return the metrics as a Markdown table, those with the best agreement first; independent of what is installed here.
 
     A ``brief`` table has the metrics that need a graph and, of the others, only the best of those with the same needs; it has no
-    columns of range, direction and random responses.
+    columns of range, direction, needs and random responses.
     """
     measured = shipped_figures()
     names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
-    heads = ["metric", "what it says", *([] if brief else ["range", "better"]), "needs", "Pearson", "Spearman"]
+    heads = ["metric", "what it says", *([] if brief else ["range", "better", "needs"]), "Pearson", "Spearman"]
     heads += [] if brief else ["median random response"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     needs: list[list[str]] = []  # of the rows so far
@@ -222,9 +222,9 @@ def choice_table(brief: bool = False) -> str:
         needs.append(needs_of(kind))
         star = "*" if figures and {one.name for one in figures.sets} & set(kind.chosen_on) else ""
         agreement = [spelt(one, 2) + star for one in (figures.pearson, figures.spearman)] if figures else ["", ""]
-        cells = [f"`{name}`", kind.summary.removesuffix("."), ", ".join(needs_of(kind)) or "nothing", *agreement]
+        cells = [f"`{name}`", kind.summary.removesuffix("."), *agreement]
         if not brief:
-            cells[2:2] = [kind.range, kind.better or "neither"]
+            cells[2:2] = [kind.range, kind.better or "neither", ", ".join(needs_of(kind)) or "nothing"]
             found = references_of(name, [SHIPPED])
             cells.append(f"percentile {found[0].random_median:g}" if found else "")
         lines.append(f"| {' | '.join(cells)} |")

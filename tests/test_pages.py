@@ -69,7 +69,7 @@ def skip_without_models(text: str) -> None:
 
 def test_the_readme_shows_the_main_commands_with_their_output() -> None:
     shown = {shlex.split(one.line)[1] for one in RUN if one.place.startswith("README")}
-    assert shown >= {"hops", "paths", "cypher", "score", "tails"}
+    assert shown >= {"paths", "cypher", "score"}
 
 
 def test_every_page_is_in_the_site_and_in_the_index() -> None:
