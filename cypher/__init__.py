@@ -1,10 +1,10 @@
 """Every Cypher query that tacit runs, one documented file each, and functions to read them.
 
 A query is in ``<name>.cypher`` when both engines support it, otherwise in ``neo4j/<name>.cypher`` and
-``embedded/<name>.cypher``. The first sentence of its comment is its documentation. Values are always parameters. Two things
-cannot be parameters in Cypher: names, written `` `RELATION` `` or `` `LABEL` `` (``'LABEL'`` where the engine needs a string) and
-replaced by :meth:`Query.naming` with well-formed names only, and the upper bound of a path, written ``..6`` and replaced by
-:meth:`Query.within`.
+``embedded/<name>.cypher``; ``linked/`` has variants that go through events and links too. The first sentence of a query's comment
+is its documentation. Values are always parameters. Two things cannot be parameters in Cypher: names, written `` `RELATION` `` or
+`` `LABEL` `` (``'LABEL'`` where the engine needs a string) and replaced by :meth:`Query.naming` with well-formed names only, and
+the upper bound of a path, written ``..6`` and replaced by :meth:`Query.within`.
 """
 
 from __future__ import annotations
