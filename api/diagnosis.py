@@ -1,4 +1,4 @@
-"""What is installed, which graph and models are there, and the command that adds what is missing: the checks of ``tacit doctor``.
+"""What is installed, which graph and models are available, and the command for what is missing: the checks of ``tacit doctor``.
 
 Nothing is downloaded, built or opened that takes long, and no network is used, except that a Neo4j server which is the default
 graph is asked whether it answers.
@@ -41,13 +41,13 @@ _SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     group: str  # heading under which it is shown
     name: str
     state: State  # missing: not needed for the default scoring; wrong: the default scoring cannot run
     detail: str  # what was found, as one line
-    command: str = ""  # that adds or mends it; empty if nothing has to be done, or no command can
+    command: str = ""  # that installs or repairs it; empty if none is needed or possible
     facts: dict[str, Any] = field(default_factory=dict)  # the same for programs
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the stores have in common: the answers of the protocol, from the rows of the queries in :mod:`tacit.cypher`."""
+"""Base class of both stores: answers the protocol with the queries in :mod:`tacit.cypher`."""
 
 from __future__ import annotations
 

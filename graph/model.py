@@ -200,7 +200,7 @@ class TripleCounts(NamedTuple):
 class Pattern:
     """Which assertions between concepts to select; None accepts everything.
 
-    A URI stands for itself and for what is below it: ``/c/en/dog`` for the concept in all senses, ``/c/en/dog/n`` for it as a
+    A URI matches itself and all URIs below it: ``/c/en/dog`` for the concept in all senses, ``/c/en/dog/n`` for it as a
     noun, ``/c/en`` for every English concept.
 
     Attributes:

@@ -219,10 +219,10 @@ class LinksEvents(KnowledgeGraph, Protocol):
         """Stream all links, in no fixed order."""
 
     def link_manifest(self) -> LinkManifest:
-        """Return what the links were made of, their number and checksum; an empty manifest before the first ``tacit link``."""
+        """Return what the links were made from, their number and checksum; an empty manifest before the first ``tacit link``."""
 
     def replace_links(self, links: Iterable[Link], entry: Callable[[], LinkEntry] | None = None) -> LinkCounts:
-        """Make ``links`` the links of the graph: those that it has stay, others are removed.
+        """Replace the links of the graph by ``links``; those that it has already stay.
 
         Args:
             links: all links, of nodes of the graph; equal ones count once.

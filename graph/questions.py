@@ -116,7 +116,7 @@ class Instance:
         """Check and store the instance; ``question`` may be given as for :func:`question_of`.
 
         Raises:
-            InputError: a text is not a text, or blank; the question is unknown; there is no turn, or fewer than two choices; an
+            InputError: a text is not a string, or blank; the question is unknown; there is no turn, or fewer than two choices; an
                 index is not that of a choice.
         """
         keep = object.__setattr__

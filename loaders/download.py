@@ -72,7 +72,7 @@ def fetch(
     wanted = find_source(name)
     if wanted.by_hand:
         raise FetchError(
-            f"{wanted.title}: its authors give no address for programs; download {wanted.file} by hand from {wanted.url}"
+            f"{wanted.title}: it cannot be downloaded automatically; download {wanted.file} by hand from {wanted.url}"
         )
     url = f"{base_url.rstrip('/')}/{wanted.file}" if base_url else wanted.url
     folder = Path(directory)

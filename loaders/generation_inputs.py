@@ -87,7 +87,7 @@ def _history_in(value: Any, line: int) -> History:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """A dialogue, and what a record asks about it.
+    """A dialogue, and the questions that a record asks about it.
 
     Attributes:
         line: the record's number, from 1; id: its ID, or this number.

@@ -171,7 +171,7 @@ class ByteSource:
             raise LoadError(self._damaged(self.damage))
 
     def _damaged(self, reason: str) -> str:
-        return f"{self.name} is damaged ({_SENTENCES[reason]}); none of it was used: download or copy it again"
+        return f"{self.name} is damaged ({_SENTENCES[reason]}); nothing of it was used; download or copy it again"
 
     def _temporary(self) -> BinaryIO:
         with self._temporary_errors():

@@ -71,7 +71,7 @@ class Columns:
     head_text: str = ""  # head_text, tail_text: texts of head and tail, where these are identifiers
     tail_text: str = ""
     triple: tuple[str, ...] = ()  # columns whose cells have head, relation and tail in one text, in place of the three
-    between: str = ""  # what stands between the three parts of such a text
+    between: str = ""  # separator of the three parts of such a text
     weight: str = ""  # weight, language, license, dataset: values of the row that replace those of the whole file
     language: str = ""
     license: str = ""
@@ -210,7 +210,7 @@ class Mapping:
 
     @cached_property
     def digest(self) -> str:
-        """12 hexadecimal digits that identify what the mapping says."""
+        """12 hexadecimal digits that identify the mapping's content."""
         import orjson
 
         rules = asdict(self) | {"place": ""}
@@ -373,7 +373,7 @@ def _relations(mapping: Mapping) -> Iterable[str]:
                     yield f"{where}: {error}"
             near = next((known for known in RELATIONS if known.lower() == one.lower()), None)
             if near is not None:
-                yield f"{where}: tacit knows the relation {near}; leave the table out, or choose another name than {one}"
+                yield f"{where}: tacit has the relation {near} already; remove the table, or choose another name than {one}"
         if not re.search(r"\bA\b", added.meaning) or not re.search(r"\bB\b", added.meaning):
             yield f"{where} meaning is {added.meaning!r}; it must name the head as A and the tail as B, e.g. 'A calms B'"
         if added.inverse and (added.symmetric or added.inverse in relations.add):

@@ -15,7 +15,7 @@ _alive: weakref.WeakSet[LruCache[Any, Any]] = weakref.WeakSet()
 
 
 class LruCache(Generic[K, V]):
-    """Thread-safe cache of the ``size`` most recently used entries. A size of 0 keeps nothing."""
+    """Thread-safe cache of the ``size`` most recently used entries. Size 0 disables the cache."""
 
     def __init__(self, size: int) -> None:
         self.size = size

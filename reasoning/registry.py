@@ -47,13 +47,13 @@ METRIC_REGISTRY = Registry(
     {
         "grounding": MetricKind(
             home="metrics.grounding:make", graph=True, range="0 to 1",
-            summary="How much nearer the response's concepts are to the history's than chance brings them.",
+            summary="How much closer the response's concepts are to the history's than expected by chance.",
             chosen_on=("dailydialog-gupta", "persona-zhao", "dailydialog-zhao", "fed-turn"), learnt_from=_TOPICAL,
             ranges={"max_hops": (0, 6)},
         ),
         "commonsense": MetricKind(
             home="metrics.commonsense.metric:make", graph=True, range="0 to 1",
-            summary="How far the graph's triples between history and response look like those before true responses.",
+            summary="How similar the graph's triples between history and response are to those of true responses.",
             chosen_on=("fed-turn", "dailydialog-zhao"), learnt_from=_TOPICAL,
             ranges={"evidence": AT_LEAST_0},
         ),
@@ -87,7 +87,7 @@ METRIC_REGISTRY = Registry(
         ),
         "similarity": MetricKind(
             home="metrics.coherence.parts:make_similarity", range="-1 to 1", **_OF_ENCODER,
-            summary="How like the last turn the response is, by the cosine of their sentence embeddings.",
+            summary="How similar the response is to the last turn, by the cosine of their sentence embeddings.",
         ),
         "association": MetricKind(
             home="metrics.coherence.parts:make_association", range="0 and more, in nats",
@@ -130,7 +130,7 @@ METRIC_REGISTRY = Registry(
         "bertscore": MetricKind(
             home="metrics.baselines.bertscore:make", range="-1 to 1, in practice 0 to 1", reference=True,
             **_NEURAL,
-            summary="How near the response's tokens are to a reference's by their contextual embeddings (BERTScore).",
+            summary="How close the response's tokens are to a reference's, by their contextual embeddings (BERTScore).",
             model="roberta-large", get_model="hf download roberta-large",
             ranges={"layer": AT_LEAST_0},
         ),
@@ -138,7 +138,7 @@ METRIC_REGISTRY = Registry(
             home="metrics.baselines.cross_encoder:make", range="that of the ratings that it was trained on",
             **_NEURAL, model="an encoder trained on ratings", get_model="tacit train cross-encoder",
             find_model="metrics.baselines.cross_encoder:has_default",
-            summary="Which rating people would give, by an encoder that you trained on theirs.",
+            summary="People's rating, predicted by an encoder that you trained on ratings.",
         ),
         "fed": MetricKind(
             home="metrics.baselines.fed:make", range="any number, difference of log-likelihoods",
@@ -181,11 +181,11 @@ SCORER_REGISTRY = Registry(
         ),
         "cross-encoder": ScorerKind(
             home="metrics.accent.scorers.kgbert:make_cross_encoder",
-            summary="The plausibility that an encoder predicts which you trained on labels of people (table 4 of the paper).",
+            summary="The plausibility predicted by an encoder that you trained on people's labels (table 4 of the paper).",
         ),
         "llm-probe": ScorerKind(
             home="metrics.accent.scorers.language_models:make_llm_probe", together=32,
-            summary="What a probe fitted to judged tuples reads in a language model's states; agrees best with people.",
+            summary="Plausibility by a probe of a language model's states, fitted to judged tuples; agrees best with people.",
         ),
     },
 )  # fmt: skip
@@ -198,7 +198,7 @@ def default_scorer(*, tails_asked: bool = False) -> str:
     needs no model beyond the encoder.
 
     Args:
-        tails_asked: options that concern known tails were given, which ``llm-probe`` does not have.
+        tails_asked: options of known tails were given, which ``llm-probe`` does not support.
     """
     from .describing import lacking
 

@@ -136,7 +136,7 @@ def score_items(
     """
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
-        raise InputError(f"the metrics {names} cannot score together; name at least one, and each once")
+        raise InputError(f"the metrics are {names}; name at least one, and each only once")
     if batch_size is None:
         batch_size = min(getattr(metric, "together", BATCH_SIZE) for metric in metrics)
     if batch_size < 1:
@@ -257,7 +257,7 @@ class Reasoner:
             metrics = default_metrics(graph).names
         names = [metric if isinstance(metric, str) else metric.name for metric in metrics]
         if not names or len(set(names)) < len(names):
-            raise InputError(f"the metrics {names} cannot score together; name at least one, and each once")
+            raise InputError(f"the metrics are {names}; name at least one, and each only once")
         given = {name: dict(chosen) for name, chosen in (options or {}).items()}
         stray = [name for name in given if name not in metrics]
         if stray:

@@ -231,7 +231,7 @@ def create_server(app: FastAPI) -> Server[Any]:
 
 
 def _server(ready: Callable[[], Awaitable[ServiceCaller]], settings: Settings, metrics: Sequence[str]) -> Server[Any]:
-    """Return the MCP server; ``ready`` is awaited by what needs the application, and may raise TacitError."""
+    """Return the MCP server; ``ready`` is awaited before the application is used, and may raise TacitError."""
     tools = {tool.name: tool for tool in TOOLS}
     described = [tool.described(settings, metrics) for tool in TOOLS]
 

@@ -1,4 +1,4 @@
-"""The command ``compare``: two systems by what they answered to the same histories."""
+"""The command ``compare``, which compares two systems by their responses to the same histories."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def compare(
-    first: Annotated[str, argument("A", "What one system answered, as for tacit score.")],
-    second: Annotated[str, argument("B", "What the other answered, to the same histories.")],
+    first: Annotated[str, argument("A", "Responses of one system, in a file as for tacit score.")],
+    second: Annotated[str, argument("B", "Responses of the other system to the same histories.")],
     graph: opts.Graph = None,
     metrics: opts.Metrics = None,
     column: opts.Columns = None,
     show_items: Annotated[int, option("N", "Show the N items that differ most in favour of each system.", "--show", min=0)] = 3,
     html: Annotated[Path | None, option("FILE", "Write a page with the explanations side by side.")] = None,
     fail_under: Annotated[
-        float | None, option("X", "Exit with 1 if B's mean of the first metric is better than A's by less than X.")
+        float | None, option("X", "Exit with 1 unless B's mean of the first metric is better than A's by X or more.")
     ] = None,
     resamples: opts.Resamples = 10_000,
     seed: opts.ResampleSeed = 0,

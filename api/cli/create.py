@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 create = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
 
-Seed = Annotated[int, option("N", "Random seed; one seed, one output.", "--seed", min=0)]
+Seed = Annotated[int, option("N", "Random seed; the same seed gives the same output.", "--seed", min=0)]
 
 
 @create.callback()
@@ -42,7 +42,7 @@ def targets(
     dialogues: Annotated[list[str], argument("DIALOGUES...", "Dialogues: JSON, CSV, Parquet, gzip; - reads stdin.")],
     output: opts.Output = None,
     seed: Seed = 0,
-    cosine: Annotated[float, option("X", "A dialogue this like an earlier one is a duplicate; 2 keeps all.", min=0.01)] = 0.87,
+    cosine: Annotated[float, option("X", "Cosine from which a dialogue is a duplicate; 2 keeps all.", min=0.01)] = 0.87,
     strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
     quiet: opts.Quiet = False,
@@ -204,7 +204,7 @@ def _discriminator(problem: Problem, model: str | None, recipe: str | None, devi
 
 
 def _named(records: Records[loaders.Targets], file: str, meter: Meter) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the ID and the turns with text of each dialogue; without an ID of its own it is called by file and line."""
+    """Yield the ID and the non-blank turns of each dialogue; one without an ID is named after file and line."""
     stem = "stdin" if file == "-" else Path(file).name.partition(".")[0]
     for row in records:
         meter.add(1)

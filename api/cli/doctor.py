@@ -1,4 +1,4 @@
-"""The command ``doctor``: what is installed, which graph and models are there, and how to get what is missing."""
+"""The command ``doctor``: what is installed, which graph and models are available, and how to get what is missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def doctor(
     ] = None,
     json: opts.Json = False,
 ) -> None:
-    """Say what is installed, which graph and models are there, and how to get what is missing.
+    """Say what is installed, which graph and models are available, and how to get what is missing.
 
     The exit status is 0 if tacit score FILE can run without options, else 1. Nothing is downloaded, and no network is used,
     except that a Neo4j server that is the default graph is asked whether it answers.

@@ -45,11 +45,11 @@ def infer(
         option("NAME", "cause, subsequent, prerequisite, motivation or reaction; repeatable.", default="all five"),
     ] = None,
     limit: Annotated[int, option("N", "Maximum number of answers to each question, best first.", min=1)] = 3,
-    nearest: Annotated[int, option("N", "Like events to ask where the graph lacks the event; 0: none.", min=0)] = 3,
+    nearest: Annotated[int, option("N", "Number of similar events to use if the graph lacks the event; 0: none.", min=0)] = 3,
     encoder: Annotated[
-        str | None, option("ID", "Find like events with a sentence encoder: an ID or folder, or default.", default="by words")
+        str | None, option("ID", "Find similar events with a sentence encoder: an ID or folder, or default.", default="by words")
     ] = None,
-    comet: Annotated[str | None, option("ID", "A COMET, asked where the graph has no answer.", default="none")] = None,
+    comet: Annotated[str | None, option("ID", "A COMET, used where the graph has no answer.", default="none")] = None,
     model: Annotated[str | None, option("FOLDER", "A model of tacit train cicero; it adds an answer.", default="none")] = None,
     output: opts.Output = None,
     svg: Annotated[FilePath | None, option("FILE.svg", "Also write a picture of one dialogue's answers.")] = None,

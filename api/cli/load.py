@@ -1,7 +1,7 @@
 """The commands ``load``, which loads official files into a graph, ``fetch``, which downloads them, ``sources``, and ``setup``.
 
-Each step of ``setup`` leaves whole files only and is left out when an earlier run has finished it, so an interrupted setup is run
-again.
+Each step of ``setup`` writes its files atomically and is skipped if an earlier run has finished it, so an interrupted setup can
+be run again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Into = Annotated[
     ),
 ]
 
-Link = Annotated[bool, typer.Option("--link", help="Then join events to the concepts that they mention, as tacit link does.")]
+Link = Annotated[bool, typer.Option("--link", help="Afterwards link events to the concepts that they mention, like tacit link.")]
 
 
 @load.command()

@@ -94,8 +94,8 @@ GraphArgument = Annotated[
 GraphRequired = Annotated[
     str, option("GRAPH", "A path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].", "--graph", **GRAPH_ENV)
 ]
-Resamples = Annotated[int, option("N", "Resamples that the 95% intervals come from.", min=1)]
-ResampleSeed = Annotated[int, option("N", "Of the resamples; one seed, one interval.", min=0, max=2**32 - 1)]
+Resamples = Annotated[int, option("N", "Number of bootstrap resamples for the 95% intervals.", min=1)]
+ResampleSeed = Annotated[int, option("N", "Random seed of the resamples.", min=0, max=2**32 - 1)]
 Output = Annotated[Path | None, option("FILE", "Write to this file, replaced atomically.", "--output", "-o")]
 Limit = Annotated[int, option("N", "Maximum number of results, best first.", min=0)]
 LimitOrAll = Annotated[int | None, option("N", "Maximum number of results, best first.", default="all", min=0)]
@@ -104,7 +104,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first line t
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Language = Annotated[str, option("CODE", "Language of the texts.")]
 Relations = Annotated[list[str] | None, option("NAME", "Only this relation; repeatable.", "--relation")]
-Param = Annotated[list[str] | None, option("NAME=VALUE", "A $parameter: JSON, else text; repeatable.", "--param", "-p")]
+Param = Annotated[list[str] | None, option("NAME=VALUE", "A $parameter, as JSON or else text; repeatable.", "--param", "-p")]
 EngineChoice = Annotated[
     Engine,
     typer.Option(
@@ -149,7 +149,7 @@ def _metrics_option(otherwise: str) -> Any:
     return option("NAME,...", words, "--metrics", "-m", default=False, autocompletion=complete_metrics)
 
 
-Metrics = Annotated[list[str] | None, _metrics_option(". Default: the best that is ready, with a graph grounding too")]
+Metrics = Annotated[list[str] | None, _metrics_option(". Default: the best that is ready; with a graph, also grounding")]
 MetricsRequired = Annotated[list[str], _metrics_option("")]
 _OPTION = "An option of a metric: JSON, else text; repeatable."
 MetricOptions = Annotated[
@@ -162,7 +162,7 @@ Columns = Annotated[
 Pipeline = Annotated[str | None, option("NAME", "A spaCy pipeline's name or folder.", "--pipeline", default="tacit's own")]
 BatchSize = Annotated[
     int | None,
-    option("N", "Items scored together; changes the speed alone.", "--batch-size", default="by metric, 256 or 1,024", min=1),
+    option("N", "Items per batch; affects speed only.", "--batch-size", default="by metric, 256 or 1,024", min=1),
 ]
 
 
@@ -170,7 +170,7 @@ def metric_names(named: Sequence[str]) -> list[str]:
     """Return the metrics in ``named``, texts of names separated by commas."""
     names = [name.strip() for text in named for name in text.split(",") if name.strip()]
     if not names:
-        raise InputError(f"--metrics names no metric; choose from {', '.join(METRIC_REGISTRY.names())}")
+        raise InputError(f"--metrics is empty; choose from {', '.join(METRIC_REGISTRY.names())}")
     for name in names:
         metric_kind(name)
         if names.count(name) > 1:

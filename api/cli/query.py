@@ -176,8 +176,8 @@ def tails(
 ) -> None:
     """Show the assertions about an event: its causes, effects, intentions and so on.
 
-    A concept URI, and a text that is no event with such assertions, mean a concept: after tacit link, the answers are those of
-    the events that mention it, best first.
+    A concept URI, or a text that is not an event with such assertions, is looked up as a concept: after tacit link, the answers
+    are those of the events that mention it, best first.
     """
     from ...graph.protocol import LinksEvents
 

@@ -42,11 +42,13 @@ Model = Annotated[str, option("ID|FOLDER|FILE.gguf", "A model of tacit train res
 def respond(
     file: Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
     model: Model,
-    samples: Annotated[int | None, option("N", "Responses each.", "--samples", "-k", default="1, with --rerank 8", min=1)] = None,
-    p: Annotated[float, option("P", "Probability of the nucleus, > 0 and <= 1.", "--top-p")] = 0.9,
+    samples: Annotated[
+        int | None, option("N", "Number of responses per history.", "--samples", "-k", default="1, with --rerank 8", min=1)
+    ] = None,
+    p: Annotated[float, option("P", "Threshold of nucleus sampling, > 0 and <= 1.", "--top-p")] = 0.9,
     tokens: Annotated[int, option("N", "Maximum number of tokens of a response.", min=1)] = 40,
-    seed: Annotated[int, option("N", "One seed, one response to a history.", min=0)] = 0,
-    batch_size: Annotated[int, option("N", "Responses sampled together; changes the speed alone.", min=1)] = 16,
+    seed: Annotated[int, option("N", "Random seed; the same seed gives the same responses.", min=0)] = 0,
+    batch_size: Annotated[int, option("N", "Responses per batch; affects speed only.", min=1)] = 16,
     rerank: Annotated[str | None, option("METRIC,...", "Choose among the samples by these metrics, with its edges.")] = None,
     graph: opts.Graph = None,
     option: opts.MetricOptions = None,

@@ -77,7 +77,7 @@ def score(
     Without --metrics: of the metrics that are ready here the one that agrees best with human ratings, and with a graph grounding.
     FILE has {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
     list, CSV or Parquet. Of turns, each from the second on is scored after those before it; of messages, the assistant's.
-    --column names columns that are called otherwise. The output (JSON lines, Parquet, CSV or TSV) has one row per item, in order:
+    --column is for columns with other names. The output (JSON lines, Parquet, CSV or TSV) has one row per item, in order:
     {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile is the share of human responses of
     a reference corpus with this score or less, null without a reference.
     An interrupted run from file to file keeps its rows in OUTPUT.partial, and --resume continues from there.
@@ -191,7 +191,7 @@ def _cluster_options(engine: RunEngine, address: str | None, workers: int | None
     """Return whether a cluster scores."""
     if engine != "ray" and (address is not None or workers is not None):
         raise InputError(
-            f"{'--address' if address is not None else '--workers'} is for a cluster; add --engine ray, or leave it out"
+            f"{'--address' if address is not None else '--workers'} needs --engine ray; add it, or leave the option out"
         )
     return engine == "ray"
 

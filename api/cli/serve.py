@@ -34,7 +34,7 @@ KeysFile = Annotated[Path | None, option("FILE", "File of API keys, made by taci
 HostNames = Annotated[
     list[str] | None, option("NAME", "Host name of the service, e.g. behind a proxy; repeatable.", "--host-name")
 ]
-NoAuth = Annotated[bool, typer.Option("--no-auth", help="Need no API key, even if other machines can reach the address.")]
+NoAuth = Annotated[bool, typer.Option("--no-auth", help="Require no API key, even if other machines can reach the address.")]
 Limits = Annotated[
     list[str] | None, option("NAME=NUMBER", "A limit, e.g. items=100; repeatable; docs/service.md lists them.", "--limit")
 ]
@@ -191,7 +191,7 @@ def mcp(
         for name, given in (("--keys", keys), ("--host-name", host_name), ("--no-auth", no_auth)):
             if given:
                 raise InputError(
-                    f"{name} needs --http; without it only the program that starts tacit is served; give both or neither"
+                    f"{name} needs --http; without --http there is only one client; add --http or leave the option out"
                 )
     host, port = ("127.0.0.1", 0) if http is None else address_in(http)
     check_access(host, keys, no_auth)

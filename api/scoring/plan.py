@@ -48,8 +48,8 @@ def read_shards(
 ) -> Iterator[Shard | int]:
     """Yield the shards of a file (see :func:`tacit.loaders.read_items`) one by one; of those in ``without`` only the number.
 
-    A shard ends after ``size`` records, or earlier with the record that makes it 1 MiB or larger. Of a file that ends early the
-    shards before the damage are yielded before DamagedInput is raised.
+    A shard ends after ``size`` records, or earlier with the record that makes it 1 MiB or larger. For a file that
+    ends early, the shards before the damage are yielded before DamagedInput is raised.
     """
     from ...loaders.dialogues import item_records
     from ...loaders.io import ByteSource

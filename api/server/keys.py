@@ -31,7 +31,7 @@ _LINE = re.compile(r"([0-9a-f]{12}) ([0-9a-f]{32}) ([0-9a-f]{64})(?: (\S.*))?")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the file: ``id`` is the public beginning of the key, ``name`` says whose it is."""
+    """One line of the file: ``id`` is the public beginning of the key, ``name`` is its owner's."""
 
     id: str
     salt: bytes

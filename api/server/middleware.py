@@ -1,7 +1,8 @@
 """ASGI middleware: request ID, Host and Origin checks, API key, limits of size and time, access log.
 
-The middleware reads the whole body, within the limits, before it calls a route, so that a slow client occupies no thread and a
-large body no memory. :mod:`.listening` discards the body of a request that is refused before, and limits the time of all bodies.
+The middleware reads the whole body, within the limits, before it calls a route, so that a slow client does not occupy a
+thread, nor a large body memory. :mod:`.listening` discards the body of a request that is refused before, and limits the time of
+all bodies.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class CypherRequest(Message):
 
 
 class InferRequest(Message):
-    """A dialogue whose turns are asked about."""
+    """A dialogue with questions about its turns."""
 
     dialogue: Dialogue
     target: _Whole | None = Field(None, description="The turn to ask about, from 0, negative from the end; default: every turn.")

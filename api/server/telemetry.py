@@ -31,12 +31,12 @@ class Instruments:
         self._registry = CollectorRegistry()
         self._requests = Counter("tacit_requests", "Requests answered.", ("route", "method", "status"), registry=self._registry)
         self._seconds = Histogram(
-            "tacit_request_seconds", "Seconds from a request's head to its answer.", ("route",), buckets=_SECONDS,
+            "tacit_request_seconds", "Seconds from a request's headers to its response.", ("route",), buckets=_SECONDS,
             registry=self._registry,
         )  # fmt: skip
         self._scored = Counter("tacit_items_scored", "Items scored.", ("metric",), registry=self._registry)
         self._batches = Histogram("tacit_batch_items", "Items scored together.", buckets=_SIZES, registry=self._registry)
-        self._timeouts = Counter("tacit_cypher_timeouts", "Queries that passed their time limit.", registry=self._registry)
+        self._timeouts = Counter("tacit_cypher_timeouts", "Queries that exceeded their time limit.", registry=self._registry)
         self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
@@ -59,7 +59,7 @@ class Instruments:
             self._scored.labels(name).inc(size)
 
     def cypher_timeout(self) -> None:
-        """Count a query that passed its time limit."""
+        """Count a query that exceeded its time limit."""
         self._timeouts.inc()
 
     def text(self) -> bytes:

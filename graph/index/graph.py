@@ -160,7 +160,7 @@ class IndexGraph(ConceptIndex):
             raise InputError(f"{len(sources)} sources and {len(targets)} targets cannot be paired; give equal numbers of both")
         return self.searches.pairs(sources, targets, arguments.check_hops(max_hops, 0))
 
-    # surroundings and connections
+    # neighbours and connections
 
     def neighbours(
         self,

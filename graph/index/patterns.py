@@ -34,7 +34,7 @@ Numbers = NDArray[np.int32]
 
 
 class End(NamedTuple):
-    """The concepts that one URI of a pattern stands for."""
+    """The concepts that one URI of a pattern matches."""
 
     node: int  # the concept with this URI, without a sense; -1 when there is none
     sense: str  # the sense in which it must occur; empty for any

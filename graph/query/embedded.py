@@ -83,7 +83,7 @@ class _Pool:
                 self.free.notify()
 
     def tables(self, worker: Worker, deadline: float) -> tuple[Callable[[str], list[str]], dict[str, list[str]]]:
-        """Return what is known of the tables of relations, which is read once for each version of the database.
+        """Return the metadata of the tables of relations, which are read once for each version of the database.
 
         That is a function that returns the exact names of the relations in the tables of a relation, and of those that a mapping
         added for it; and the further tables of relations that have several, by the name of their first table in lower case.

@@ -97,7 +97,7 @@ def subscripts(tokens: Sequence[Token], index: int) -> bool:
 def tokenize(query: str) -> list[Token]:
     """Return the tokens of ``query`` without white space and comments, with an ``end`` token last."""
     if len(query) > MAX_CHARACTERS:
-        raise QueryRefused(f"the query has {len(query):,} characters; keep it to {MAX_CHARACTERS:,} and give data as parameters")
+        raise QueryRefused(f"the query has {len(query):,} characters; the maximum is {MAX_CHARACTERS:,}; pass data as parameters")
     if found := _CONTROL.search(query):
         raise refused(query, found.start(), "a control character", "write plain text with ordinary line ends")
     for escape in _ESCAPE.finditer(query):

@@ -250,7 +250,7 @@ class Inference:
                 yield answer
 
     def hits(self, event: StatedEvent, reading: Reading) -> list[Hit]:
-        """Return what the first source with an answer says of an event under a reading."""
+        """Return the answers of the first source that has any for an event under a reading."""
         if reading.concepts:
             return self.lookup.of_concepts(phrases_of(event), reading)
         if found := self.lookup.own(event.text, reading):

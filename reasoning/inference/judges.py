@@ -186,7 +186,7 @@ def _evidence(path: Path, speaks: str, weight: float) -> Evidence:
 
 
 def _strongest(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return the strongest edges, each once; what speaks against comes first among equals, since it is rarer."""
+    """Return the strongest edges, each once; among equals contradicting edges come first, since they are rarer."""
     ranked = sorted(evidence, key=lambda one: (-one.weight, one.speaks, -one.edge.strength, one.text))
     first: dict[str, Evidence] = {}
     for one in ranked:

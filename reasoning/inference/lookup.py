@@ -210,7 +210,7 @@ class _WordIndex:
 
 @lru_cache(maxsize=200_000)
 def _words(key: str) -> frozenset[str]:
-    """Return the words of a comparison key in base form, without persons, times and words that carry no meaning."""
+    """Return the words of a comparison key in base form, without persons, times and stop words."""
     return frozenset(_base(word) for word in _WORD.findall(key) if word not in _EMPTY)
 
 

@@ -216,7 +216,7 @@ class CausalModel:
 
     @property
     def vocabulary(self) -> int:
-        """The number of tokens that the model knows."""
+        """The size of the vocabulary."""
         return int(self.model.config.get_text_config().vocab_size)
 
     def _parts(self, close: float) -> tuple[Any, Any]:

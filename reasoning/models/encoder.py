@@ -262,7 +262,7 @@ class Reading(NamedTuple):
 
 
 def read_modules(files: ModelFiles) -> Reading:
-    """Return how a model's folder says that texts are read; mean pooling for a folder that transformers saved."""
+    """Return the pooling that a model's folder configures; mean pooling for a folder that transformers saved."""
     modules = _json(files.folder / "modules.json", files) or []
     modes: tuple[str, ...] = ("mean",)
     for module in modules if isinstance(modules, list) else []:

@@ -165,7 +165,7 @@ def is_seq2seq(files: ModelFiles) -> bool:
 def _unopened(files: ModelFiles, error: Exception) -> ModelError:
     if "trust_remote_code" in str(error):
         return ModelError(
-            f"the model {files.given!r} needs program code of its own, which tacit never runs; "
+            f"the model {files.given!r} requires custom code (trust_remote_code), which tacit never runs; "
             "give a model that transformers supports"
         )
     return ModelError(f"the model {files.given!r} cannot be opened ({reason_of(error)}); give another model")

@@ -144,7 +144,7 @@ class Linker:
         return [self._match(text, spans, concepts) for text, spans in zip(texts, rows, strict=True)]
 
     def _single_words(self, texts: Sequence[str], analysed: Sequence[Sequence[Token]]) -> list[tuple[Mention, ...]]:
-        """Return the mentions of single words; a word's concept does not depend on its neighbours then, and is cached."""
+        """Return the mentions of single words, cached, since a word's concept does not depend on its neighbours here."""
         rows = [[token for token in tokens if self._can_stand_alone(token)] for tokens in analysed]
         spans = {(token.text, token.lemma): (token, text) for text, tokens in zip(texts, rows, strict=True) for token in tokens}
 

@@ -43,7 +43,7 @@ class Plan:
     warmup: float = 0.1  # share of the steps in which the rate rises from 0
     decay: float = 0.01  # AdamW's weight decay
     clip: float = 1.0  # largest norm of the gradient; 0: no clipping
-    accumulate: int = 1  # parts of a batch that are run one after the other, to save memory
+    accumulate: int = 1  # gradient accumulation: parts of a batch, one after the other
     look_every: int = 0  # steps between measurements; 0: none
     patience: int = 0  # measurements without a better `dev_loss` after which training stops early; 0: never
     optimizer: str = "adamw"  # `adamw` or `adafactor` (Shazeer and Stern, ICML 2018; with the given rate, not a relative one)

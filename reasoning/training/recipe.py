@@ -336,7 +336,7 @@ class CommonsenseRecipe(Recipe):
     resamples: Count = setting(10_000, "bootstrap resamples for the 95% intervals")
     licence: str | None = setting(None, "licence of the data, for the card")
     seed: Seed = setting(0, "of folds, networks, background sample and bootstrap")
-    networks: NetworkRecipe = field(default_factory=NetworkRecipe, metadata={"help": "the networks, whose mean is the score"})
+    networks: NetworkRecipe = field(default_factory=NetworkRecipe, metadata={"help": "the networks; the score is their mean"})
 
 
 @dataclass(frozen=True)

@@ -301,7 +301,7 @@ def test_cskg_is_told_by_its_heading(tmp_path: Path, server: Behaviour) -> None:
 @pytest.mark.parametrize("name", ["glucose", "peacok"])
 def test_what_people_have_to_download_themselves(tmp_path: Path, name: str) -> None:
     wanted = find_source(name)
-    with pytest.raises(FetchError, match=rf"no address for programs; download {wanted.file} by hand from https://"):
+    with pytest.raises(FetchError, match=rf"cannot be downloaded automatically; download {wanted.file} by hand from https://"):
         fetch(name, tmp_path)
     assert leftovers(tmp_path) == []
 

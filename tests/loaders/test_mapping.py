@@ -79,7 +79,7 @@ THREE = '[columns]\nhead = "h"\nrelation = "r"\ntail = "t"\n'
         ),
         (
             THREE + '[relations.add.isa]\nmeaning = "A is a B"\n',
-            "[relations.add.isa]: tacit knows the relation IsA; leave the table out, or choose another name than isa",
+            "[relations.add.isa]: tacit has the relation IsA already; remove the table, or choose another name than isa",
         ),
         (
             THREE + '[relations.add.Calms]\nmeaning = "to calm"\n',

@@ -176,7 +176,7 @@ def test_what_cannot_score_together_is_refused(oracle: OracleGraph) -> None:
     with pytest.raises(InputError, match="a single text"):
         Reasoner(oracle, "grounding")
     for names in ([], ["length", "length"]):
-        with pytest.raises(InputError, match="cannot score together"):
+        with pytest.raises(InputError, match="name at least one, and each only once"):
             Reasoner(oracle, names)
     with pytest.raises(InputError, match="not one of the metrics"):
         Reasoner(oracle, ["length"], options={"grounding": {}})

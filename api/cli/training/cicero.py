@@ -100,7 +100,7 @@ def choice_head(
     engine: opts.EngineChoice = opts.Engine.AUTO,
     seed: Seed = 0,
 ) -> Made:
-    """Fit how far each judge of tacit choose counts, and the words that the judge answers reads, to right and wrong choices.
+    """Fit the weights of the judges of tacit choose, and the words that the judge answers reads, to right and wrong choices.
 
     tacit choose --head FOLDER uses them. There is a head for each choice of the judges, with answers always among them. An
     interrupted run continues when the command is run again.

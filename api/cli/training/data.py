@@ -121,7 +121,7 @@ def turns_of(file: str) -> Iterator[str]:
         row.history for row in loaders.read_judgements(file) if isinstance(row, loaders.Judgement)
     ]
     if not histories:
-        raise InputError(f"{file} holds neither judgements nor dialogues that could be left out")
+        raise InputError(f"{file} contains neither judgements nor dialogues to exclude")
     for turns in histories:
         yield from turns
 

@@ -38,11 +38,11 @@ Exclude = Annotated[
     ),
 ]
 Encoder = Annotated[str | None, option("ID|FOLDER", "The frozen sentence encoder.", "--encoder", default="all-MiniLM-L6-v2")]
-Device = Annotated[str | None, option("NAME", "Where models run, as torch names it.", default="cuda, else cpu")]
+Device = Annotated[str | None, option("NAME", "Device for models, e.g. cpu or cuda:0.", default="cuda, else cpu")]
 LanguageModel = Annotated[str, option("ID|FOLDER|FILE.gguf", "The language model.", "--model")]
 Licence = Annotated[str | None, option("TEXT", "Licence of the data, for the card.")]
 Model = Annotated[str, option("ID|FOLDER", "The initial model.", "--model")]
-Seed = Annotated[int, option("N", "Random seed; one seed, one model.", min=0, max=2**32 - 1)]
+Seed = Annotated[int, option("N", "Random seed of the training.", min=0, max=2**32 - 1)]
 
 
 def _shared(
@@ -61,7 +61,7 @@ def _shared(
     precision: Annotated[
         opts.Dtype | None, typer.Option("--dtype", show_default="the recipe's", help="Precision of the computation.")
     ] = None,
-    seed: Annotated[int | None, option("N", "Random seed; one seed, one model.", "--seed", default="the recipe's")] = None,
+    seed: Annotated[int | None, option("N", "Random seed of the training.", "--seed", default="the recipe's")] = None,
     device: Device = None,
     strict: opts.Strict = False,
     json: opts.Json = False,

@@ -11,12 +11,12 @@ from .. import options as opts
 from ..options import argument
 from . import cicero, metric_models, models
 
-train = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Train the models of metric_models.")
+train = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Train the models that metrics use.")
 
 
 @train.callback()
 def _several() -> None:
-    """Train the models of metric_models."""
+    """Train the models that metrics use."""
 
 
 for _name, _command in {

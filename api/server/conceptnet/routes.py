@@ -77,7 +77,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get("/search")
     @router.get("/query")
     async def query(request: Request) -> Response:
-        """Heaviest first. `node` and `other` are the two ends in either direction; a URI stands for those below it too."""
+        """Heaviest first. `node` and `other` are the two ends in either direction; a URI also matches those below it."""
         given = _given(request)
         return await answered(lambda: edges.query(given))
 

@@ -116,7 +116,7 @@ def test_code_in_a_model_folder_is_not_run(
     assert waiting.read() == WAITING
     if kind is not None:
         assert isinstance(told, ModelError)
-        assert "needs program code of its own, which tacit never runs" in str(told)
+        assert "requires custom code (trust_remote_code), which tacit never runs" in str(told)
 
 
 def test_no_library_reads_stdin_while_a_model_opens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,10 +27,10 @@ _CACHE = 50_000
 
 
 class Search(NamedTuple):
-    """How answers are found, with the defaults of the released code; the names are those in signatures."""
+    """Parameters of the generation, with the defaults of the released code; the names are those in signatures."""
 
     beams: int = 10
-    new: int = 64  # most tokens of an answer
+    new: int = 64  # maximum number of tokens of an answer
     norepeat: int = 2  # length of the n-grams that may not repeat within an answer; 0: no limit
     length: int = 512  # tokens of the prompt
     dtype: str = "float32"
@@ -130,7 +130,7 @@ def make(
         beams, max_new_tokens, no_repeat: of the search: beams kept, longest answer in tokens, length of the n-grams that may not
             repeat within an answer (0: no limit); the defaults are the released code's.
         max_length: tokens of the prompt; longer ones lose their oldest turns, then the end of the response.
-        batch_tokens: tokens in a batch, including padding; changes speed and memory alone.
+        batch_tokens: tokens in a batch, including padding; affects speed and memory only.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
     """
     for name, value, least in (
