@@ -191,7 +191,7 @@ def mcp(
         for name, given in (("--keys", keys), ("--host-name", host_name), ("--no-auth", no_auth)):
             if given:
                 raise InputError(
-                    f"{name} needs --http; without --http there is only one client; add --http or leave the option out"
+                    f"{name} needs --http, since there is only one client without it; add --http, or leave {name} out"
                 )
     host, port = ("127.0.0.1", 0) if http is None else address_in(http)
     check_access(host, keys, no_auth)

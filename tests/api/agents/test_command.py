@@ -34,7 +34,7 @@ def test_errors_say_what_to_do(tacit: Tacit, sample_graph: str, tmp_path: Path) 
         (["missing"], "missing"),
         (
             [sample_graph, "--keys", tmp_path / "keys"],
-            "--keys needs --http; without it only the program",
+            "--keys needs --http, since there is only one client without it",
         ),
         ([sample_graph, "--http", "a b"], "--http a b is not [HOST:]PORT; give e.g. 8000, 127.0.0.1:8000 or [::1]:8000"),
         ([sample_graph, "--http", "0.0.0.0:0"], "other machines can reach this service on 0.0.0.0; give --keys FILE"),
