@@ -60,10 +60,11 @@ def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGr
 
 
 @contextmanager
-def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Iterator[KnowledgeGraph]:
+def open_engine(address: Address, engine: Engine, *, quiet: bool = False, concepts: bool = True) -> Iterator[KnowledgeGraph]:
     """Open a graph with its index, which is built if missing or outdated, or its store only.
 
-    Where the index cannot be written, the store is used; with ``Engine.INDEX`` that is an error.
+    Where the index cannot be written, the store is used; with ``Engine.INDEX`` that is an error. Without ``concepts`` the index
+    is opened at the first query that needs it.
     """
     from ..graph import open_graph
     from ..graph.index import NoPlaceForIndex
@@ -75,7 +76,8 @@ def open_engine(address: Address, engine: Engine, *, quiet: bool = False) -> Ite
     _hush_libraries()
     with open_graph(**asdict(address)) as graph:
         try:
-            _open_index(graph, quiet=quiet)
+            if concepts:
+                _open_index(graph, quiet=quiet)
         except NoPlaceForIndex as error:
             if engine is Engine.INDEX:
                 raise

@@ -97,12 +97,7 @@ def paths(
     if svg is not None:
         check_output(svg)
 
-    opened = (
-        open_store(opts.address_at(graph))
-        if events and engine is opts.Engine.STORE
-        else open_engine(opts.address_at(graph), engine)
-    )
-    with opened as store:
+    with open_engine(opts.address_at(graph), engine, concepts=not events) as store:
         if events and isinstance(store, LinksEvents):
             ways = store.linked_paths(source, target, max_hops, limit, language=language)
         else:
