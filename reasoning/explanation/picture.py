@@ -213,9 +213,7 @@ def _description(history: Sequence[str], response: str, score: Score) -> str:
 # It uses nothing but the paths, so it draws paths of any origin: of `graph.paths`, of the evidence of a score, or the rows of a
 # Cypher query that returns head, relation and tail.
 
-NARROWEST, WIDEST = 320, 2400
-
-_GUTTER = 26.0
+_PATH_GUTTER = 26.0
 _NODE = 0.24  # of the width, at most
 _SPACE = 1.1  # width of the chains, as a multiple of what they need
 _PART = 0.15  # thickness of the lines
@@ -245,21 +243,21 @@ def draw_paths(paths: Iterable[PathLikeRow], *, width: int = 960, most: int = 12
     chains = [_chain(path, number) for number, group in enumerate(groups) for path in group]
     words = dict.fromkeys(word for chain in chains for word in (chain.left, chain.right) if word is not None)
     boxes = {word: small_box("left", word.text, sheet.inner * _NODE) for word in words}
-    sides = [max((box.width for word, box in boxes.items() if word.start == side), default=-_GUTTER) for side in (0, 1)]
-    room = sheet.inner - sum(sides) - 2 * _GUTTER
+    sides = [max((box.width for word, box in boxes.items() if word.start == side), default=-_PATH_GUTTER) for side in (0, 1)]
+    room = sheet.inner - sum(sides) - 2 * _PATH_GUTTER
     between = min(_SPACE * max(ChainRows(chain, room).natural for chain in chains), room)
     rows = [ChainRows(chain, between, part=_PART) for chain in chains]
-    x0 = MARGIN + sides[0] + _GUTTER
+    x0 = MARGIN + sides[0] + _PATH_GUTTER
     stack(rows, x0, MARGIN)
     bottoms = [MARGIN, MARGIN]
     for word, box in boxes.items():
         ends = [row.ends[word.start] for row in rows if word in (row.chain.left, row.chain.right)]
         y = max(sum(ends) / len(ends) - box.height / 2, bottoms[word.start])
-        box.place(x0 + between + _GUTTER if word.start else MARGIN + sides[0] - box.width, y)
+        box.place(x0 + between + _PATH_GUTTER if word.start else MARGIN + sides[0] - box.width, y)
         bottoms[word.start] = y + box.height + GAP
         sheet.add(*box.draw())
     sheet.add(*draw_chains(rows, boxes))
-    sheet.width = x0 + between + _GUTTER + sides[1] + MARGIN
+    sheet.width = x0 + between + _PATH_GUTTER + sides[1] + MARGIN
     sheet.y = max(MARGIN + height_of(rows), bottoms[0] - GAP, bottoms[1] - GAP)
     if left_out:
         sheet.write(f"and {left_out} more", SMALL)
