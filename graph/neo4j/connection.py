@@ -57,21 +57,26 @@ class Server:
         self._written = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
         auth = (user or "neo4j", password) if password is not None or user else None
-        with self._errors("connecting"), self._settings_errors():
-            self.driver = neo4j.GraphDatabase.driver(
-                address,
-                auth=(auth[0], auth[1] or "") if auth else None,
-                notifications_min_severity="OFF",
-                max_transaction_retry_time=patience,
-                connection_acquisition_timeout=max(patience, 5.0),
-                connection_timeout=max(patience, 5.0),
-                user_agent="tacit",
-            )
+        with self._errors("connecting"):
+            with self._settings_errors():
+                self.driver = neo4j.GraphDatabase.driver(
+                    address,
+                    auth=(auth[0], auth[1] or "") if auth else None,
+                    notifications_min_severity="OFF",
+                    max_transaction_retry_time=patience,
+                    connection_acquisition_timeout=max(patience, 5.0),
+                    connection_timeout=max(patience, 5.0),
+                    user_agent="tacit",
+                )
             try:
                 self.driver.verify_connectivity()
                 self.rows(query("manifest"))
-            except BaseException:
+            except BaseException as error:
                 self.driver.close()
+                if isinstance(error, UnicodeError):
+                    raise InputError(
+                        f"{self.url} is not a valid server address: its host name is invalid; check the URL"
+                    ) from error
                 raise
 
     def rows(self, query: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
@@ -147,8 +152,6 @@ class Server:
         """Raise the driver's errors about an address or setting as :class:`InputError`."""
         try:
             yield
-        except UnicodeError as error:
-            raise InputError(f"{self.url} is not a valid server address: its host name is invalid; check the URL") from error
         except (TypeError, ValueError) as error:
             raise InputError(f"{self.url} is not a valid server address ({_one_line(error)}); check the URL") from error
 

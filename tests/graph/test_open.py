@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import neo4j
 import pytest
 from neo4j.exceptions import DriverError, ServiceUnavailable, SessionExpired
 from tacit.graph import (
@@ -293,3 +294,12 @@ def test_without_any_place_for_an_index_the_store_answers(tmp_path: Path, monkey
         graph.resolve(["dogs"])
     with pytest.raises(InputError, match="unknown engine 'fast'; choose from auto, index, store"):
         open_graph(tmp_path / "g", engine="fast")  # type: ignore[call-overload]
+
+
+def test_an_error_of_the_first_query_is_not_taken_for_a_wrong_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: neo4j.Driver) -> None:
+        raise ValueError("an error in a query")
+
+    monkeypatch.setattr(neo4j.Driver, "verify_connectivity", broken)
+    with pytest.raises(ValueError, match="an error in a query"):
+        open_graph("bolt://localhost:7687")
