@@ -161,7 +161,7 @@ def test_fitting_responses_are_better_grounded(scores: dict[str, float]) -> None
 
 
 def test_scores_agree_with_networkx(loaded: KnowledgeGraph, graph: nx.Graph, scores: dict[str, float]) -> None:
-    """The formula of docs/linking.md, worked out anew over networkx."""
+    """The formula of docs/grounding.md, worked out anew over networkx."""
     talk, linker = shipped_talk(), Linker(loaded, load_pipeline())
     found = sorted((uri, word) for word, uri in zip(talk.counts, loaded.resolve(list(talk.counts)), strict=True) if uri)
     pool = [text_of(uri) for uri, word in found for _ in range(talk.counts[word])]
