@@ -137,7 +137,7 @@ def choices(
         check_distinct([file, pool])
     if model is None and (recipe is not None or device is not None):
         raise InputError("--recipe and --device belong to the encoder; name one with --model")
-    from ...reasoning.creation.filtering import filter_choices, make_problem, record_of
+    from ...reasoning.creation.adversarial import filter_choices, make_problem, record_of
 
     records = Records(loaders.read_answered(file, strict=strict), file, "a right answer")
     instances = list(records)
