@@ -102,7 +102,7 @@ def test_wrong_settings_are_refused(metric: Metric) -> None:
         score_items([], [metric], batch_size=0)
     with pytest.raises(InputError, match="at least one"):
         score_items([], [])
-    with pytest.raises(InputError, match="each once"):
+    with pytest.raises(InputError, match="each only once"):
         score_items([], [metric, metric])
     assert list(score_items([], [metric])) == []
 
