@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.questions import Answered, Question, answered
-from tacit.reasoning.creation.discriminators import Encoder, Lexical, Problem, Scorer
 from tacit.reasoning.creation.adversarial import Filtered, Round, filter_choices, make_problem, record_of
+from tacit.reasoning.creation.discriminators import Encoder, Lexical, Problem, Scorer
 from tacit.reasoning.training.recipe import CiceroRecipe
 
 VERBS = ("looked", "waited", "asked", "drove")
