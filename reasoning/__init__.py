@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .describing import describe_options as describe_options
     from .explanation import Explanation as Explanation
     from .explanation import explain as explain
-    from .explanation.picture import draw_paths as draw_paths
+    from .explanation.path_picture import draw_paths as draw_paths
     from .explanation.svg import Picture as Picture
     from .explanation.turn_picture import draw_turns as draw_turns
     from .inference import Chooser as Chooser
@@ -52,7 +52,7 @@ _MODULES = {
     "..graph.item": "Item",
     ".describing": "DefaultMetrics MetricDescription MetricOption default_metrics describe_metrics describe_options",
     ".explanation": "Explanation explain",
-    ".explanation.picture": "draw_paths",
+    ".explanation.path_picture": "draw_paths",
     ".explanation.svg": "Picture",
     ".explanation.turn_picture": "draw_turns",
     ".inference": "Chooser Inference load_chooser load_inference",

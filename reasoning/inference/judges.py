@@ -26,7 +26,8 @@ from ..models.asking import States, YesNoPrompt
 from ..models.causal_lm import CausalModel
 from ..models.linear_probe import Probe, ProbeKind
 from ..models.packed import PackedReader
-from .answers import Inference, emotion_of, not_of_listener, valence, worded
+from .answers import Inference, not_of_listener, worded
+from .emotions import emotion_of, valence
 from .lookup import AGAINST, READINGS, Hit, Reading
 
 if TYPE_CHECKING:

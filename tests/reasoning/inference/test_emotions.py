@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tacit.reasoning.inference.answers import EMOTIONS, emotion_of, valence
+from tacit.reasoning.inference.emotions import EMOTIONS, emotion_of, valence
 
 
 def test_every_word_means_one_emotion() -> None:

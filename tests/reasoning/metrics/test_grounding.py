@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph import open_graph
+from tacit.graph.cypher_store import claim_query
 from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
@@ -20,6 +21,7 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.base import Evidence, Metric, Piece
 from tacit.reasoning.event_links import link_events
 from tacit.reasoning.explanation import Explanation, explain, explain_pieces
+from tacit.reasoning.explanation.explained import claims_of
 from tacit.reasoning.explanation.scene import scene_of
 from tacit.reasoning.metrics.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding, Talk, shipped_talk
 from tacit.reasoning.reference import SHIPPED, references_of
@@ -356,14 +358,14 @@ def test_chance_is_told_in_words(value: float, words: str) -> None:
 def test_distances_may_lead_through_events(tmp_path: Path, analyser: SpacyAnalyser) -> None:
     """`dog` and `wallet` are two hops apart through the event that mentions both; without events nothing joins them.
 
-    Of the background half, the purse, is within two hops of the wallet with events.
+    A quarter of the background, the purse, is within two hops of the wallet.
     """
     rows = [
         Assertion("/c/en/dog", "IsA", "/c/en/pet"),
         Assertion("/c/en/wallet", "IsA", "/c/en/purse"),
         Assertion("/e/PersonX's_dog_eats_PersonX's_wallet", "xReact", "/e/angry"),
     ]
-    talk = Talk(3, {"pet": 1, "purse": 1})
+    talk = Talk(3, {"pet": 3, "purse": 1})
     with open_graph(tmp_path / "graph", create=True) as graph:
         graph.load(rows)
         with pytest.raises(GraphError, match="tacit link"):
@@ -373,8 +375,8 @@ def test_distances_may_lead_through_events(tmp_path: Path, analyser: SpacyAnalys
         linked = Grounding(graph, analyser, talk=talk, events=True)
         scores = [metric.score(["my dog"], "your wallet", explain=True) for metric in (plain, linked)]
         assert f"|links:{graph.link_manifest().digest}|" in str(linked.signature)
-    assert [score.value for score in scores] == [
-        0.0,
-        1 / 2,
-    ]  # half of the background, the purse, is within two hops of the wallet
+        claims = claims_of(scores[1].evidence.pieces)
+        assert [claim.relation for claim in claims] == ["Mentions", "Mentions"]
+        assert all(graph.run(claim_query().text, claim.parameters).records() for claim in claims)
+    assert [score.value for score in scores] == [0.0, 3 / 4]
     assert [score.evidence.pieces[0].hops for score in scores] == [None, 2]
