@@ -15,19 +15,30 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..graph.errors import InputError, did_you_mean
+from ..graph.schema import Unfit, load_strictly
 
 GRAPH = "TACIT_GRAPH"
 """Environment variable: the graph of commands that are given none."""
 
 CONFIG = "TACIT_CONFIG"
 NAMES = ("tacit.toml", "pyproject.toml")
-KEYS = ("graph", "metrics", "options")
 _SHARED = "pyproject.toml"
-_MOST_BYTES = 1 << 20
+_LARGEST = 1 << 20
 _RELATIVE = ("./", "../")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The keys of the file, which pydantic checks."""
+
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    graph: str | None = None
+    metrics: tuple[str, ...] | None = None
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,10 @@ class Config:
         """Return the error that ``sentence`` is wrong with the value of ``key``."""
         return InputError(f"{shown(self.path)}: {self.prefix}{key}: {sentence}")
 
+    def absolute(self, path: str) -> str:
+        """Return a path in the file as an absolute one: relative to the file's folder; ``~`` is the user's home."""
+        return os.path.normpath(self.path.parent / Path(path).expanduser())
+
 
 def shown(path: Path) -> str:
     """Return ``path`` as a user reads it: relative to the working directory if it is in or above it, else absolute."""
@@ -59,9 +74,9 @@ def find_config(warn: Callable[[str], object] | None = None) -> Config | None:
 
     ``warn`` is called with a sentence if a file is not used because it belongs to another user.
     """
-    given = os.environ.get(CONFIG)
-    if given:
-        return read_config(Path(given).expanduser().absolute())
+    named = os.environ.get(CONFIG)
+    if named:
+        return read_config(Path(named).expanduser().absolute())
     try:
         here = Path.cwd()
     except OSError:
@@ -81,28 +96,40 @@ def find_config(warn: Callable[[str], object] | None = None) -> Config | None:
 
 def read_config(path: Path) -> Config:
     """Return the settings in ``path``; of a file named ``pyproject.toml`` those in its table ``tool.tacit``."""
-    data = _parsed(path)
+    data: Any = _parsed(path)
     prefix = ""
     if path.name == _SHARED:
         prefix = "tool.tacit."
         tool = data.get("tool")
         data = tool.get("tacit", {}) if isinstance(tool, dict) else {}
         if not isinstance(data, dict):
-            raise InputError(f"{shown(path)}: tool.tacit: {_kind(data)}; write a table, [tool.tacit]")
+            raise InputError(f"{shown(path)}: tool.tacit is not a table; write [tool.tacit]")
+    try:
+        settings = load_strictly(Settings, data)
+    except Unfit as error:
+        raise InputError(f"{shown(path)}: {prefix}{'.'.join(map(str, error.place))} {error}") from None
     config = Config(path, prefix=prefix)
-    for key in data:
-        if key not in KEYS:
-            raise InputError(f"{shown(path)}: unknown key {prefix}{key}; {did_you_mean(key, KEYS, _KNOWN)}")
-    return Config(path, _graph(data, config), _metrics(data, config), _options(data, config), prefix)
-
-
-_KNOWN = f"the keys are {', '.join(KEYS)}"
+    if settings.metrics == ():
+        raise config.error("metrics", "the list is empty; name a metric, or leave the key out")
+    graph = settings.graph
+    if graph is not None and (not graph.strip() or "\0" in graph):
+        raise config.error("graph", "the text is not a path or a URL")
+    options = {
+        metric: {
+            name: config.absolute(value) if isinstance(value, str) and value.startswith(_RELATIVE) else value
+            for name, value in own.items()
+        }
+        for metric, own in data.get("options", {}).items()
+    }
+    if graph is not None and "://" not in graph:
+        graph = config.absolute(graph)
+    return Config(path, graph, settings.metrics or (), options, prefix)
 
 
 def _concerns(path: Path) -> bool:
     """Return whether a ``pyproject.toml`` has a table for tacit; one that cannot be read has none unless it names it."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _LARGEST:
             return False
         data = path.read_bytes()
     except OSError:
@@ -136,10 +163,10 @@ def _parsed(path: Path) -> dict[str, Any]:
 
     try:
         with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
+            data = file.read(_LARGEST + 1)
     except OSError as error:
         raise InputError(f"the settings in {shown(path)} cannot be read: {error.strerror or error}") from None
-    if len(data) > _MOST_BYTES:
+    if len(data) > _LARGEST:
         raise InputError(f"{shown(path)} has more than 1 MiB, so it is not a file of settings")
     try:
         return tomllib.loads(data.decode())
@@ -149,63 +176,6 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise InputError(f"{shown(path)} is not TOML: {error}") from None
 
 
-def _graph(data: Mapping[str, Any], config: Config) -> str | None:
-    if "graph" not in data:
-        return None
-    graph = data["graph"]
-    if not isinstance(graph, str):
-        raise config.error("graph", f"{_kind(graph)}; write a text, a path or a URL")
-    if not graph.strip() or "\0" in graph:
-        raise config.error("graph", "the text is not a path or a URL")
-    if "://" in graph:
-        return graph
-    return _absolute(graph, config)
-
-
-def _metrics(data: Mapping[str, Any], config: Config) -> tuple[str, ...]:
-    if "metrics" not in data:
-        return ()
-    names = data["metrics"]
-    if not isinstance(names, list):
-        raise config.error("metrics", f'{_kind(names)}; write a list of names, such as ["grounding"]')
-    for name in names:
-        if not isinstance(name, str):
-            raise config.error("metrics", f'an entry: {_kind(name)}; write a list of names, such as ["grounding"]')
-    if not names:
-        raise config.error("metrics", "the list is empty; name a metric, or leave the key out")
-    return tuple(names)
-
-
-def _options(data: Mapping[str, Any], config: Config) -> dict[str, dict[str, Any]]:
-    options = data.get("options", {})
-    if not isinstance(options, dict):
-        raise config.error(
-            "options", f"{_kind(options)}; write a table for each metric, such as [{config.prefix}options.grounding]"
-        )
-    found: dict[str, dict[str, Any]] = {}
-    for metric, own in options.items():
-        if not isinstance(own, dict):
-            raise config.error(
-                f"options.{metric}", f"{_kind(own)}; write a table of the metric's options, [{config.prefix}options.{metric}]"
-            )
-        found[metric] = {
-            name: _absolute(value, config) if isinstance(value, str) and value.startswith(_RELATIVE) else value
-            for name, value in own.items()
-        }
-    return found
-
-
-def _absolute(path: str, config: Config) -> str:
-    """Return a path in the file as an absolute one: relative to the file's folder; ``~`` is the user's home."""
-    return os.path.normpath(config.path.parent / Path(path).expanduser())
-
-
-def _kind(value: Any) -> str:
-    """Return what a value of TOML is, with an article."""
-    kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list", dict: "a table"}
-    return f"the value is {kinds.get(type(value), 'a date or time')}"
-
-
 # What the values mean: names and options of metrics.
 
 
@@ -213,12 +183,12 @@ def check_metrics(config: Config) -> None:
     """Check that the metrics in the file are known, and that none is named twice."""
     from ..reasoning.registry import metric_kind
 
-    for place, name in enumerate(config.metrics):
+    for index, name in enumerate(config.metrics):
         try:
             metric_kind(name)
         except InputError as error:
             raise config.error("metrics", str(error)) from None
-        if name in config.metrics[:place]:
+        if name in config.metrics[:index]:
             raise config.error("metrics", f"{name} is there twice; name it once")
 
 

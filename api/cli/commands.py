@@ -20,8 +20,8 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
         "export": "graphs.export",
     },
     "Query a graph": {
-        "neighbours": "query.neighbours", "hops": "query.hops", "paths": "query.paths", "triples": "query.triples",
-        "tails": "query.tails", "heads": "query.heads", "cypher": "cypher.cypher",
+        "neighbours": "lookups.neighbours", "hops": "lookups.hops", "paths": "lookups.paths", "triples": "lookups.triples",
+        "tails": "lookups.tails", "heads": "lookups.heads", "cypher": "cypher.cypher",
         "guard": "cypher.guard",
     },
     "Score dialogues": {
@@ -40,7 +40,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
 }  # fmt: skip
 
 _CLASSES = {
-    "triples": "query.MultiValueCommand",
+    "triples": "lookups.MultiValueCommand",
     **dict.fromkeys(("neighbours", "hops", "paths", "tails", "heads", "cypher", "export"), "options.GraphFirst"),
 }
 _COMPLETION = {"--install-completion": "Install shell completion.", "--show-completion": "Print the completion script."}

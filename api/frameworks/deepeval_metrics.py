@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...graph.errors import InputError, MissingExtra
-from .scoring import MetricResult, ResponseScorer, in_words, metadata_of
+from .response_scorer import MetricResult, ResponseScorer, in_words, metadata_of
 
 try:
     from deepeval.metrics import BaseConversationalMetric, BaseMetric
@@ -59,7 +59,7 @@ class _Tacit:
         threshold: float | None = None,
         judge: ResponseScorer | None = None,
     ) -> None:
-        """Check the arguments, those of :class:`.scoring.ResponseScorer`; metrics and graph are opened by the first test case.
+        """Check the arguments, those of :class:`.response_scorer.ResponseScorer`; metrics and graph are opened by the first test case.
 
         Args:
             judge: an open scorer to use instead of one made from the other arguments.

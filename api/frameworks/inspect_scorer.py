@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...graph.errors import MissingExtra
-from .scoring import ResponseScorer, in_words, metadata_of
+from .response_scorer import ResponseScorer, in_words, metadata_of
 
 try:
     from anyio.to_thread import run_sync
@@ -39,7 +39,7 @@ def tacit_scorer(
         threshold: the value from which on a response passes; only recorded, as ``label`` in the metadata.
 
     Raises:
-        InputError: an argument is invalid; see :class:`.scoring.ResponseScorer`.
+        InputError: an argument is invalid; see :class:`.response_scorer.ResponseScorer`.
     """
     judge = ResponseScorer(metrics, graph=graph, options=options, threshold=threshold)
 

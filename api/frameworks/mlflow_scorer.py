@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import InputError, MissingExtra
-from .scoring import MetricResult, ResponseScorer, in_words, metadata_of
+from .response_scorer import MetricResult, ResponseScorer, in_words, metadata_of
 
 try:
     from mlflow.entities import AssessmentSource, AssessmentSourceType, Feedback
@@ -55,7 +55,7 @@ def tacit_scorer(
         name: the scorer's name in MLflow, and that of its feedback; give each of several scorers its own.
 
     Raises:
-        InputError: an argument is invalid; see :class:`.scoring.ResponseScorer`.
+        InputError: an argument is invalid; see :class:`.response_scorer.ResponseScorer`.
     """
     judge = ResponseScorer(metrics, graph=graph, options=options, threshold=threshold)
 

@@ -12,7 +12,7 @@ from time import time_ns
 from typing import Any
 
 from ...graph.errors import MissingExtra
-from .scoring import MetricResult
+from .response_scorer import MetricResult
 
 try:
     from opentelemetry._logs import LoggerProvider, LogRecord, get_logger
@@ -43,7 +43,7 @@ def emit(
     pass its ``context``; where neither is possible, ``response_id``. The explanation quotes words of the dialogue.
 
     Args:
-        results: what a :class:`.scoring.ResponseScorer` returned.
+        results: what a :class:`.response_scorer.ResponseScorer` returned.
         response_id: the ``gen_ai.response.id`` of the evaluated response.
         context: the context with the span; by default the current one.
         logger_provider: by default the global one. Without an SDK that is set up, nothing is recorded.

@@ -141,7 +141,7 @@ def test_credentials_in_a_url_are_not_shown(tacit: Tacit, here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("graphs = 'x'", "tacit: tacit.toml: unknown key graphs; did you mean graph?"),
+        ("graphs = 'x'", "tacit: tacit.toml: graphs is not a key there; did you mean graph?"),
         ("metrics = ['vibes']", "tacit: tacit.toml: metrics: unknown metric 'vibes'"),
         ("metrics = ['length', 'length']", "tacit: tacit.toml: metrics: length is there twice; name it once"),
         ("[options.vibes]", "tacit: tacit.toml: options.vibes: unknown metric 'vibes'"),

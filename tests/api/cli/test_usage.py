@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tacit.api.cli.commands import command
-from tacit.api.cli.query import spread
+from tacit.api.cli.lookups import spread
 from tacit.graph import open_graph, open_index
 from tacit.graph.errors import GraphUnavailable
 from tacit.reasoning.training.recipe import RECIPES

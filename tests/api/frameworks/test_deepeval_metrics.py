@@ -17,7 +17,7 @@ from deepeval.metrics import BaseConversationalMetric, BaseMetric  # noqa: E402
 from deepeval.telemetry.client import telemetry_opt_out  # noqa: E402
 from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn  # noqa: E402
 from tacit.api.frameworks.deepeval_metrics import TacitConversationalMetric, TacitMetric  # noqa: E402
-from tacit.api.frameworks.scoring import ResponseScorer  # noqa: E402
+from tacit.api.frameworks.response_scorer import ResponseScorer  # noqa: E402
 from tacit.graph import InputError  # noqa: E402
 
 QUIET = {"display_config": DisplayConfig(show_indicator=False, print_results=False)}

@@ -27,7 +27,7 @@ from inspect_ai.model import (  # noqa: E402
 )
 from inspect_ai.solver import Generate, TaskState, solver  # noqa: E402
 from tacit.api.frameworks.inspect_scorer import tacit_scorer  # noqa: E402
-from tacit.api.frameworks.scoring import ResponseScorer  # noqa: E402
+from tacit.api.frameworks.response_scorer import ResponseScorer  # noqa: E402
 from tacit.graph import InputError  # noqa: E402
 
 ROOT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ from mlflow.entities import Feedback  # noqa: E402
 from mlflow.genai.scorers import Scorer  # noqa: E402
 from mlflow.telemetry.utils import is_telemetry_disabled  # noqa: E402
 from tacit.api.frameworks.mlflow_scorer import history_in, response_in, tacit_scorer  # noqa: E402
-from tacit.api.frameworks.scoring import ResponseScorer  # noqa: E402
+from tacit.api.frameworks.response_scorer import ResponseScorer  # noqa: E402
 from tacit.graph import InputError  # noqa: E402
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tacit.api.frameworks.scoring import ResponseScorer
+from tacit.api.frameworks.response_scorer import ResponseScorer
 
 from .conftest import EDGE, HISTORY, NO_WORDS, RESPONSE, needs
 

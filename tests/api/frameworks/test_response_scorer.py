@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tacit import Reasoner
-from tacit.api.frameworks.scoring import ResponseScorer, in_words, metadata_of
+from tacit.api.frameworks.response_scorer import ResponseScorer, in_words, metadata_of
 from tacit.graph import InputError
 
 from .conftest import EDGE, HISTORY, NO_WORDS, RESPONSE
@@ -115,7 +115,7 @@ def test_threads_share_one_graph(graph: str) -> None:
 
 
 def test_importing_the_core_is_light() -> None:
-    program = "import sys, tacit.api.frameworks.scoring, tacit.api.frameworks.promptfoo_assert; print(*sys.modules)"
+    program = "import sys, tacit.api.frameworks.response_scorer, tacit.api.frameworks.promptfoo_assert; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
     assert not {"torch", "spacy", "pydantic", "numba", "inspect_ai", "deepeval", "mlflow", "opentelemetry"} & set(loaded)
 
