@@ -33,7 +33,7 @@ def compare(
     ] = None,
     resamples: opts.Resamples = 10_000,
     seed: opts.ResampleSeed = 0,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
     strict: opts.Strict = False,
@@ -49,7 +49,7 @@ def compare(
         for file in (first, second):
             check_output(html, file)
     names, default = opts.chosen_metrics(metrics, graph)
-    options = opts.metric_options(option, names, pipeline)
+    options = opts.metric_options(option_values, names, pipeline)
     columns = opts.named_columns(column)
     one, other = (
         read_all(loaders.read_items(readable(file), strict=strict, columns=columns), file, "an item") for file in (first, second)

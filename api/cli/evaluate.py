@@ -37,7 +37,7 @@ def evaluate(
     rating: Annotated[Literal["event_cs", "general_cs"], typer.Option(help="Which of DECO's two ratings to use.")] = "event_cs",
     resamples: opts.Resamples = 10_000,
     seed: opts.ResampleSeed = 0,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
     strict: opts.Strict = False,
@@ -51,7 +51,7 @@ def evaluate(
     columns (--column names others), or dialogues with "turns" and "turn_ratings".
     """
     names, default = opts.chosen_metrics(metrics, graph)
-    options = opts.metric_options(option, names, pipeline)
+    options = opts.metric_options(option_values, names, pipeline)
     plots = _plots(plot or (), judgements)
     collected = _collect(judgements, rating, strict, opts.named_columns(column, opts.RATED_FIELDS))
     opts.tell_default(default, quiet)

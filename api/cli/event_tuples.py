@@ -46,7 +46,7 @@ def complete_scorers(incomplete: str) -> list[str]:
 
 def complete_scorer_options(incomplete: str) -> list[str]:
     """Return options of tuple scorers for shell completion."""
-    return [f"{name}=" for name in _SCORER_OPTIONS if name.startswith(incomplete)]
+    return [text for name in _SCORER_OPTIONS if (text := f"accent.{name}=").startswith(incomplete)]
 
 
 def score_tuples(
@@ -61,10 +61,10 @@ def score_tuples(
             autocompletion=complete_scorers,
         ),
     ] = None,
-    option: Annotated[
+    option_values: Annotated[
         list[str] | None,
         option(
-            "NAME=VALUE",
+            "accent.NAME=VALUE",
             f"An option of accent that tuple scorers have: {', '.join(_SCORER_OPTIONS)}; repeatable.",
             "--option",
             "-O",
@@ -84,7 +84,7 @@ def score_tuples(
     "score", the "closest" known tails with their origin, the "parts" of a language model's score, and a "note" if something was
     missing.
     """
-    options = _scorer_options(option)
+    options = _scorer_options(option_values)
     scorer = scorer or default_scorer(tails_asked=bool(options["nearest"] or options["comet"] or options["model"]))
     kind = SCORER_REGISTRY.kind(scorer)
     check_files(file, output)
@@ -116,10 +116,10 @@ def score_tuples(
         faults.require(scored, f"{file} has no tuple that can be scored")
 
 
-def _scorer_options(given: Sequence[str] | None) -> dict[str, Any]:
+def _scorer_options(values: Sequence[str] | None) -> dict[str, Any]:
     """Return the options of the scorer, checked as those of ``accent``, whose defaults they have."""
     kind = metric_kind("accent")
-    options = opts.plain_options(given, _SCORER_OPTIONS, "score-tuples")
+    options = opts.options_of("accent", values, _SCORER_OPTIONS)
     for name, value in options.items():
         check_option("accent", kind, name, value)
     return {**_among(kind.options(), *_SCORER_OPTIONS), **options}
@@ -228,8 +228,9 @@ def evaluate_tuples(
         str | None,
         option("GRAPH", "For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].", **opts.GRAPH_ENV),
     ] = None,
-    option: Annotated[
-        list[str] | None, option("NAME=VALUE", "An option of the extractor: JSON, else text; repeatable.", "--option", "-O")
+    option_values: Annotated[
+        list[str] | None,
+        option("EXTRACTOR.NAME=VALUE", "An option of the extractor: JSON, else text; repeatable.", "--option", "-O"),
     ] = None,
     kind: Annotated[
         Literal["all", "single", "pair"],
@@ -258,7 +259,7 @@ def evaluate_tuples(
         for file in files:
             check_output(output, file)
     rows = [row for file in files for row in loaders.read_event_tuples(readable(file))]
-    options = _options(option, extractor, pipeline)
+    options = _extractor_options(extractor, option_values, pipeline)
     encode = _encode(encoder)
     contextual = None if bertscore is None else make_bertscore(encoder=bertscore)
     with _opened(extractor, graph, options) as chosen:
@@ -285,10 +286,10 @@ def evaluate_tuples(
             note(f"extractor {signature}")
 
 
-def _options(given: Sequence[str] | None, extractor: str, pipeline: str | None) -> dict[str, Any]:
-    """Return the options of the extractor from ``NAME=VALUE`` texts, with ``pipeline`` if it has that option."""
+def _extractor_options(extractor: str, values: Sequence[str] | None, pipeline: str | None) -> dict[str, Any]:
+    """Return the options of the extractor, with ``pipeline`` if it has that option."""
     known = EXTRACTOR_REGISTRY.kind(extractor).options()
-    options = opts.plain_options(given, list(known), f"the extractor {extractor}")
+    options = opts.options_of(extractor, values, list(known))
     if pipeline is not None and "pipeline" in known:
         options.setdefault("pipeline", pipeline)
     return options

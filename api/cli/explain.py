@@ -42,7 +42,7 @@ def explain(
     cypher: Annotated[
         bool, typer.Option("--cypher", help="Show the claims, and the query that finds each of them in the graph.")
     ] = False,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
     json: opts.Json = False,
@@ -59,7 +59,7 @@ def explain(
         names, default = names[-1:], None  # the metric that explains by the graph, where there is one
     elif form == ".svg" and from_config("metrics"):
         names = names[:1]
-    options = opts.metric_options(option, names, pipeline)
+    options = opts.metric_options(option_values, names, pipeline)
     items = _items(file, item, first, response, history, opts.named_columns(column))
     if form == ".svg" and (len(names) > 1 or first > 1):
         raise InputError("a picture shows one item and one metric; give one of each, or write a page (.html)")

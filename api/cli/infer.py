@@ -8,7 +8,6 @@ from __future__ import annotations
 import json as as_json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from enum import Enum
 from itertools import islice
 from pathlib import Path
 from pathlib import Path as FilePath
@@ -140,26 +139,23 @@ def _show_query() -> None:
     print(claim_query().text.rstrip())
 
 
-class JudgeName(Enum):
-    """The judges; see ``tacit.reasoning.inference.choosing.JUDGES``."""
+def complete_judges(incomplete: str) -> list[str]:
+    """Complete names of judges for the shell."""
+    from ...reasoning.inference.choosing import JUDGES
 
-    ANSWERS = "answers"
-    GRAPH = "graph"
-    SIMILARITY = "similarity"
-    LIKELIHOOD = "likelihood"
-    YES_NO = "yes-no"
-    PROBE = "probe"
-    TRAINED = "trained"
+    return [name for name in JUDGES if name.startswith(incomplete)]
 
 
-Judge = Annotated[
-    list[JudgeName] | None,
+Judges = Annotated[
+    list[str] | None,
     option(
-        "NAME",
-        "answers, graph, similarity, likelihood, yes-no, probe or trained; repeatable. An --encoder, --model or --probe "
-        "adds its judge.",
+        "NAME,...",
+        "answers, graph, similarity, likelihood, yes-no, probe or trained, separated by commas or repeated. An --encoder, "
+        "--model or --probe adds its judge.",
+        "--judges",
         "--judge",
         default="answers, graph, and yes-no after tacit fetch judge",
+        autocompletion=complete_judges,
     ),
 ]
 
@@ -167,7 +163,7 @@ Judge = Annotated[
 def choose(
     file: Annotated[str, argument("FILE", "CICERO's JSON lines or list, plain or gzip; - reads stdin.")],
     graph: opts.Graph = None,
-    judge: Judge = None,
+    judges: Judges = None,
     answers: Annotated[int | None, option("N", "How many choices are right.", default="half of the choices", min=1)] = None,
     encoder: Annotated[str | None, option("ID", "A sentence encoder: an ID or folder, or default.", default="none")] = None,
     model: Annotated[
@@ -199,18 +195,18 @@ def choose(
     check_files(file, output)
     if resume and (output is None or (output.exists() and not output.is_file())):
         raise InputError("--resume continues a run into a file; name it with --output")
-    names = None if judge is None else [one.value for one in judge]
-    if graph is None and (names is None or "graph" in names):
-        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name others: --judge answers")
-
     from ...reasoning.inference import load_chooser
     from ...reasoning.inference.choice_figures import taken
+    from ...reasoning.inference.choosing import JUDGES
     from ...reasoning.metrics.judgement import MODEL_FILE, has_default
 
+    names = opts.judge_names(judges, list(JUDGES))
+    if graph is None and (names is None or "graph" in names):
+        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name others: --judges answers")
     if model is None and (names is None or {"yes-no", "probe"} & set(names)) and has_default():
         model = "default"
         if names is None and probe is None and not quiet:
-            note(f"yes-no by {MODEL_FILE} is among the judges and takes some seconds an instance; --judge names others")
+            note(f"yes-no by {MODEL_FILE} is among the judges and takes some seconds an instance; --judges names others")
     address = opts.address_of(graph)
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)

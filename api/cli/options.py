@@ -143,14 +143,16 @@ def complete_options(incomplete: str) -> list[str]:
         return []
 
 
-def _metrics_option(otherwise: str) -> Any:
-    """The option that names metrics, the same on every command: ``--metrics a,b``, or ``-m a -m b``."""
-    words = f"Metrics, separated by commas or repeated; tacit metrics lists them{otherwise}."
-    return option("NAME,...", words, "--metrics", "-m", default=False, autocompletion=complete_metrics)
+def metrics_option(help: str, *old_names: str) -> Any:
+    """Declare the option that names metrics, the same on every command: ``--metrics a,b``, or ``-m a -m b``."""
+    return option("NAME,...", help, "--metrics", "-m", *old_names, default=False, autocompletion=complete_metrics)
 
 
-Metrics = Annotated[list[str] | None, _metrics_option(". Default: the best that is ready; with a graph, also grounding")]
-MetricsRequired = Annotated[list[str], _metrics_option("")]
+_METRICS = "Metrics, separated by commas or repeated; tacit metrics lists them."
+Metrics = Annotated[
+    list[str] | None, metrics_option(f"{_METRICS} Default: the best that is ready; with a graph, also grounding.")
+]
+MetricsRequired = Annotated[list[str], metrics_option(_METRICS)]
 _OPTION = "An option of a metric: JSON, else text; repeatable."
 MetricOptions = Annotated[
     list[str] | None, option("METRIC.NAME=VALUE", _OPTION, "--option", "-O", autocompletion=complete_options)
@@ -166,46 +168,63 @@ BatchSize = Annotated[
 ]
 
 
-def metric_names(named: Sequence[str]) -> list[str]:
-    """Return the metrics in ``named``, texts of names separated by commas."""
-    names = [name.strip() for text in named for name in text.split(",") if name.strip()]
+def names_in(texts: Sequence[str], option: str, known: Sequence[str]) -> list[str]:
+    """Return the names in texts of names separated by commas, none of them twice; ``known`` is for the error message."""
+    names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
     if not names:
-        raise InputError(f"--metrics is empty; choose from {', '.join(METRIC_REGISTRY.names())}")
+        raise InputError(f"{option} is empty; choose from {', '.join(known)}")
     for name in names:
-        metric_kind(name)
         if names.count(name) > 1:
-            raise InputError(f"--metrics names {name} twice; name it once")
+            raise InputError(f"{option} names {name} twice; name it once")
     return names
 
 
-def chosen_metrics(named: Sequence[str] | None, graph: str | None) -> tuple[list[str], reasoning.DefaultMetrics | None]:
-    """Return the metrics in ``named``; if it is empty the default metrics, and what to tell about them."""
-    if named:
-        return metric_names(named), None
+def metric_names(texts: Sequence[str]) -> list[str]:
+    """Return the metrics in texts of names separated by commas."""
+    names = names_in(texts, "--metrics", METRIC_REGISTRY.names())
+    for name in names:
+        metric_kind(name)
+    return names
 
-    found = reasoning.default_metrics(graph)
-    return list(found.names), found
+
+def judge_names(texts: Sequence[str] | None, known: Sequence[str]) -> list[str] | None:
+    """Return the judges in texts of names separated by commas, each of which must be ``known``; None for None."""
+    if texts is None:
+        return None
+    names = names_in(texts, "--judges", known)
+    for name in names:
+        if name not in known:
+            raise InputError(f"unknown judge {name!r}; {did_you_mean(name, known, 'choose from ' + ', '.join(known))}")
+    return names
 
 
-def tell_default(found: reasoning.DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
+def chosen_metrics(texts: Sequence[str] | None, graph: str | None) -> tuple[list[str], reasoning.DefaultMetrics | None]:
+    """Return the metrics that ``--metrics`` names; without it the default metrics, and why they are chosen."""
+    if texts:
+        return metric_names(texts), None
+    default = reasoning.default_metrics(graph)
+    return list(default.names), default
+
+
+def tell_default(default: reasoning.DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
     """Print to stderr what ``tacit.toml`` set, which metrics score by default and why, and with ``not_run`` which do not."""
     tell_settings(quiet)
-    if found is None or quiet:
+    if default is None or quiet:
         return
-    note(f"{found.reason}; --metrics chooses others")
-    if not_run and found.not_run:
-        note(f"not run: {found.not_run}")
+    note(f"{default.reason}; --metrics chooses others")
+    if not_run and default.not_run:
+        note(f"not run: {default.not_run}")
 
 
-def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: str | None) -> Options:
+def metric_options(values: Sequence[str] | None, names: Sequence[str], pipeline: str | None) -> Options:
     """Return the options of each metric from ``METRIC.NAME=VALUE`` texts, else from ``tacit.toml``.
 
     ``pipeline`` goes to the metrics that take one.
     """
     options: Options = {name: {} for name in names}
-    for text in given or ():
-        place, equals, value = text.partition("=")
-        metric, dot, option = place.strip().partition(".")
+    for text in values or ():
+        key, equals, value = text.partition("=")
+        metric, dot, option = key.strip().partition(".")
         if not equals or not dot or not option:
             raise InputError(f"--option {text} is not METRIC.NAME=VALUE, e.g. grounding.max_hops=3")
         if metric not in options:
@@ -213,32 +232,32 @@ def metric_options(given: Sequence[str] | None, names: Sequence[str], pipeline: 
         known = known_options(metric)
         if option not in known:
             raise InputError(unknown_option(metric, option, known))
-        meant = _value(value)
-        if option != "vectors" or not isinstance(meant, str):  # a folder, opened later
-            check_option(metric, metric_kind(metric), option, meant)
-        options[metric][option] = meant
+        parsed = _value(value)
+        if option != "vectors" or not isinstance(parsed, str):  # a folder, opened later
+            check_option(metric, metric_kind(metric), option, parsed)
+        options[metric][option] = parsed
     if pipeline is not None:
         for name in names:
             if "pipeline" in known_options(name):
                 options[name].setdefault("pipeline", pipeline)
     for name, own in config_options(names).items():
-        for option, meant in own.items():
+        for option, parsed in own.items():
             if option not in options[name]:
-                options[name][option] = meant
-                took_option(name, option, meant)
+                options[name][option] = parsed
+                took_option(name, option, parsed)
     return options
 
 
-def plain_options(given: Sequence[str] | None, known: Sequence[str], owner: str) -> dict[str, Any]:
-    """Return the options of one thing from ``NAME=VALUE`` texts; the last value of a name counts."""
+def options_of(owner: str, values: Sequence[str] | None, known: Sequence[str]) -> dict[str, Any]:
+    """Return the options of ``owner`` from ``OWNER.NAME=VALUE`` texts, or ``NAME=VALUE``; the last value of a name counts."""
     options: dict[str, Any] = {}
-    for text in given or ():
-        name, equals, value = (part.strip() for part in text.partition("="))
+    for text in values or ():
+        key, equals, value = (part.strip() for part in text.partition("="))
+        name = key.removeprefix(f"{owner}.")
         if not equals or not name:
-            raise InputError(f"--option {text} is not NAME=VALUE; the options of {owner} are {', '.join(known)}")
+            raise InputError(f"--option {text} is not {owner}.NAME=VALUE; the options of {owner} are {', '.join(known)}")
         if name not in known:
-            advice = did_you_mean(name, known, f"it has {', '.join(known)}")
-            raise InputError(f"{owner} has no option {name!r}; {advice}")
+            raise InputError(f"{owner} has no option {name!r}; {did_you_mean(name, known, 'it has ' + ', '.join(known))}")
         options[name] = _value(value)
     return options
 
@@ -247,20 +266,20 @@ ITEM_FIELDS = ("history", "response", "turns", "messages", "references", "refere
 RATED_FIELDS = (*ITEM_FIELDS, "rating", "ratings", "turn_ratings", "dataset", "system")
 
 
-def named_columns(given: Sequence[str] | None, fields: Sequence[str] = ITEM_FIELDS) -> dict[str, str]:
+def named_columns(values: Sequence[str] | None, fields: Sequence[str] = ITEM_FIELDS) -> dict[str, str]:
     """Return the column of each field from ``FIELD=NAME`` texts."""
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     known = f"the fields are {', '.join(fields)}"
-    for text in given or ():
+    for text in values or ():
         field, equals, column = (part.strip() for part in text.partition("="))
         if not equals or not field or not column:
             raise InputError(f"--column {text} is not FIELD=NAME, e.g. history=context")
         if field not in fields:
             raise InputError(f"--column {text}: unknown field {field!r}; {did_you_mean(field, fields, known)}")
-        if field in found or column in found.values():
-            raise InputError(f"--column {text}: {field if field in found else column} is given twice; give it once")
-        found[field] = column
-    return found
+        if field in columns or column in columns.values():
+            raise InputError(f"--column {text}: {field if field in columns else column} is given twice; give it once")
+        columns[field] = column
+    return columns
 
 
 def _value(text: str) -> Any:

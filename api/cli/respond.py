@@ -18,7 +18,6 @@ from ... import loaders, reasoning
 from ...graph.errors import InputError
 from ...graph.model import Assertion
 from ...graph.schema import dump
-from ...reasoning.registry import metric_kind
 from ..opening import check_files
 from ..terminal.faults import Records, read_all
 from ..terminal.output import lines_to
@@ -43,15 +42,17 @@ def respond(
     file: Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
     model: Model,
     samples: Annotated[
-        int | None, option("N", "Number of responses per history.", "--samples", "-k", default="1, with --rerank 8", min=1)
+        int | None, option("N", "Number of responses per history.", "--samples", "-k", default="1, with --metrics 8", min=1)
     ] = None,
     p: Annotated[float, option("P", "Threshold of nucleus sampling, > 0 and <= 1.", "--top-p")] = 0.9,
     tokens: Annotated[int, option("N", "Maximum number of tokens of a response.", min=1)] = 40,
     seed: Annotated[int, option("N", "Random seed; the same seed gives the same responses.", min=0)] = 0,
     batch_size: Annotated[int, option("N", "Responses per batch; affects speed only.", min=1)] = 16,
-    rerank: Annotated[str | None, option("METRIC,...", "Choose among the samples by these metrics, with its edges.")] = None,
+    rerank: Annotated[
+        list[str] | None, opts.metrics_option("Choose among the samples by these metrics, with the edges.", "--rerank")
+    ] = None,
     graph: opts.Graph = None,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
     output: opts.Output = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
     device: Device = None,
@@ -59,41 +60,33 @@ def respond(
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each history.")] = False,
     quiet: opts.Quiet = False,
 ) -> None:
-    """Respond to each history of FILE with samples of a language model; --rerank chooses the best by tacit's metrics.
+    """Respond to each history of FILE with samples of a language model; with --metrics, the best of them by these metrics.
 
     A record has "history", or "turns" or "messages", after the last of which comes the response. The output has "history" and
     "response", so that tacit score reads it, and all "responses". One seed, model and history give the same samples, whatever
     else is in FILE.
     """
     check_files(file, output)
-    names = None if rerank is None else opts.metric_names([rerank])
-    options = opts.metric_options(option, names or (), None)
-    if names is not None:
-        _check_graph(names, graph)
+    names = None if rerank is None else opts.metric_names(rerank)
+    options = opts.metric_options(option_values, names or (), None)
     from ...reasoning.response import open_responder
 
-    responder = open_responder(model, p=p, most=tokens, seed=seed, batch_size=batch_size, device=device)
-    number = samples if samples is not None else 1 if names is None else 8
+    count = samples if samples is not None else 1 if names is None else 8
     records = Records(loaders.read_histories(file, strict=strict), file, "a history")
     opened = (
         nullcontext(None) if names is None else opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet)
     )
-    meter = Meter("responding", None, noun="responses", quiet=quiet or output is None)
     tell_settings(quiet)
-    with opened as reasoner, lines_to(output, apart_from=file) as write, meter:
-        for row, texts, ranked in _responses(iter(records), responder, number, reasoner):
-            meter.add(number)
-            write(_json(row, texts, ranked, responder, reasoner) if json or output is not None else _text(row, texts, ranked))
+    with opened as reasoner:
+        responder = open_responder(model, p=p, most=tokens, seed=seed, batch_size=batch_size, device=device)
+        meter = Meter("responding", None, noun="responses", quiet=quiet or output is None)
+        with lines_to(output, apart_from=file) as write, meter:
+            for row, texts, ranked in _responses(iter(records), responder, count, reasoner):
+                meter.add(count)
+                write(_json(row, texts, ranked, responder, reasoner) if json or output is not None else _text(row, texts, ranked))
     records.report()
     if not quiet and not json:
         note(f"signature {responder.signature}")
-
-
-def _check_graph(names: list[str], graph: str | None) -> None:
-    """Raise :class:`InputError` when a metric needs a graph and none is given."""
-    needing = [name for name in names if metric_kind(name).graph]
-    if needing and graph is None:
-        raise InputError(f"--rerank {needing[0]} needs a graph; give one with --graph or TACIT_GRAPH")
 
 
 def _responses(

@@ -51,7 +51,7 @@ def score(
     batch_size: opts.BatchSize = None,
     shard_lines: Annotated[int, option("N", "Records per shard, the unit that --resume keeps.", min=1)] = LINES,
     html: Annotated[Path | None, option("FILE", "Write an HTML report too, with the worst and best items explained.")] = None,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     engine: Annotated[
         RunEngine,
@@ -90,7 +90,7 @@ def score(
     if text and json:
         raise InputError("--text and --json exclude each other; give one of them")
     names, default = opts.chosen_metrics(metrics, graph)
-    options = opts.metric_options(option, names, pipeline)
+    options = opts.metric_options(option_values, names, pipeline)
     columns = opts.named_columns(column)
     readable(file)
     target = None if output is None else check_output(output, file)

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,13 +40,8 @@ Limits = Annotated[
 LogText = Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")]
 
 
-class ServedJudge(Enum):
-    """Judges that a service can open without being given a model."""
-
-    ANSWERS = "answers"
-    GRAPH = "graph"
-    SIMILARITY = "similarity"
-    YES_NO = "yes-no"
+SERVED_JUDGES = ("answers", "graph", "similarity", "yes-no")
+"""Judges that a service can open without being given a model."""
 
 
 def serve(
@@ -55,7 +49,7 @@ def serve(
     host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, option("N", "Port to listen on; 0: any free port.", min=0, max=65535)] = 8000,
     metrics: opts.Metrics = None,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     keys: KeysFile = None,
     host_name: HostNames = None,
@@ -64,11 +58,13 @@ def serve(
     conceptnet_api: Annotated[
         bool, typer.Option("--conceptnet-api", help="Also answer the URLs of the public ConceptNet API, such as /c/en/dog.")
     ] = False,
-    judge: Annotated[
-        list[ServedJudge] | None,
+    judges: Annotated[
+        list[str] | None,
         option(
-            "NAME",
-            "Judges of /v1/choose: answers, graph, similarity, or yes-no by the model of tacit fetch judge; repeatable.",
+            "NAME,...",
+            "Judges of /v1/choose: answers, graph, similarity, or yes-no by the model of tacit fetch judge.",
+            "--judges",
+            "--judge",
             default="answers, graph",
         ),
     ] = None,
@@ -79,9 +75,9 @@ def serve(
     """Run the HTTP service: scores, explanations, graph queries and a web page."""
     check_access(host, keys, no_auth)
     names, default = opts.chosen_metrics(metrics, graph)
-    options = opts.metric_options(option, names, pipeline)
-    judges = None if judge is None else list(dict.fromkeys(one.value for one in judge))
-    if judges is not None and "yes-no" in judges:
+    options = opts.metric_options(option_values, names, pipeline)
+    judge_names = opts.judge_names(judges, SERVED_JUDGES)
+    if judge_names is not None and "yes-no" in judge_names:
         from ...reasoning.metrics.judgement import fetched_model
 
         fetched_model()  # report a missing model at the start, not at the first request
@@ -91,7 +87,7 @@ def serve(
 
         access = _access(host, keys, host_name, limit, log_text)
     with bind(host, port) as bound, open_engine(opts.address_at(graph), engine, quiet=quiet) as opened:
-        app = _application(opened, names, options, **access, logging=not quiet, conceptnet_api=conceptnet_api, judges=judges)
+        app = _application(opened, names, options, **access, logging=not quiet, conceptnet_api=conceptnet_api, judges=judge_names)
         if _watched(default, quiet):
             note(f"the page is at http://{host}:{bound.getsockname()[1]}/; Ctrl+C stops")
         listen(app, bound, access["settings"], quiet=quiet)
@@ -173,7 +169,7 @@ def mcp(
         ),
     ] = None,
     metrics: opts.Metrics = None,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
     keys: KeysFile = None,
     host_name: HostNames = None,
@@ -196,7 +192,7 @@ def mcp(
     host, port = ("127.0.0.1", 0) if http is None else address_in(http)
     check_access(host, keys, no_auth)
     names, default = opts.chosen_metrics(metrics, graph)
-    options = opts.metric_options(option, names, pipeline)
+    options = opts.metric_options(option_values, names, pipeline)
     with _needs_extra("mcp"):
         from ..agents.mcp_server import PATH, mount, serve_stdio
         from ..server.listening import bind

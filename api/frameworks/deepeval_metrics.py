@@ -59,7 +59,7 @@ class _Tacit:
         threshold: float | None = None,
         judge: ResponseScorer | None = None,
     ) -> None:
-        """Check the arguments, those of :class:`.response_scorer.ResponseScorer`; metrics and graph are opened by the first test case.
+        """Check the arguments, those of :class:`ResponseScorer`; metrics and graph are opened by the first test case.
 
         Args:
             judge: an open scorer to use instead of one made from the other arguments.

@@ -39,7 +39,7 @@ def tacit_scorer(
         threshold: the value from which on a response passes; only recorded, as ``label`` in the metadata.
 
     Raises:
-        InputError: an argument is invalid; see :class:`.response_scorer.ResponseScorer`.
+        InputError: an argument is invalid; see :class:`ResponseScorer`.
     """
     judge = ResponseScorer(metrics, graph=graph, options=options, threshold=threshold)
 

@@ -55,7 +55,7 @@ def tacit_scorer(
         name: the scorer's name in MLflow, and that of its feedback; give each of several scorers its own.
 
     Raises:
-        InputError: an argument is invalid; see :class:`.response_scorer.ResponseScorer`.
+        InputError: an argument is invalid; see :class:`ResponseScorer`.
     """
     judge = ResponseScorer(metrics, graph=graph, options=options, threshold=threshold)
 

@@ -29,7 +29,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         output: the response.
         context: promptfoo's context. Its ``config``, from the YAML of the assertion, may have ``metrics``, ``graph``,
-            ``options`` and ``threshold`` (see :class:`.response_scorer.ResponseScorer`), ``history`` (the test's variable with the
+            ``options`` and ``threshold`` (see :class:`ResponseScorer`), ``history`` (the test's variable with the
             history; default ``history``) and ``unjudged`` (``fail`` or ``pass``). The history is that variable: a list of texts
             or messages, or one text as JSON or with one turn a line. Without it, it is the prompt: a text, or chat messages as
             JSON.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from ....graph.errors import InputError
 from ...opening import open_engine
 from .. import options as opts
-from ..infer import Judge
+from ..infer import Judges
 from ..options import argument, option
 from .data import read_instances, turns_of
 from .run import Exclude, LanguageModel, Licence, Made, Run, Seed, training
@@ -92,7 +92,7 @@ def choice_head(
     run: Run,
     instances: SolvedInstances,
     graph: opts.Graph = None,
-    judge: Judge = None,
+    judges: Judges = None,
     encoder: Annotated[str | None, option("ID", "A sentence encoder: an ID or folder, or default.", default="none")] = None,
     model: Annotated[str | None, option("ID", "A language model: a folder, a GGUF file or an ID.", default="none")] = None,
     exclude: Exclude = None,
@@ -110,6 +110,7 @@ def choice_head(
 
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.inference import load_chooser
+    from ....reasoning.inference.choosing import JUDGES
     from ....reasoning.training.card import choice_head_card
     from ....reasoning.training.choice_head import CONTROL, Measured, apart_from, enough_groups, measure, train_heads
 
@@ -117,10 +118,11 @@ def choice_head(
     if exclude:
         rows = apart_from(rows, [list(turns_of(file)) for file in exclude])
     enough_groups(rows)  # the error about too few comes before a model is opened
-    names = None if judge is None else list(dict.fromkeys([CONTROL, *(one.value for one in judge)]))
+    named = opts.judge_names(judges, list(JUDGES))
+    names = None if named is None else list(dict.fromkeys([CONTROL, *named]))
     address = opts.address_of(graph)
     if address is None and names is None:
-        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name judges: --judge answers")
+        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name judges: --judges answers")
     facts = {
         "files": files, "licence": licence, "excluded": [Path(file).name for file in exclude or ()], "command": run.command,
     }  # fmt: skip

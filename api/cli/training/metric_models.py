@@ -251,7 +251,7 @@ def reference(
         Path | None, option("FOLDER", "Folder for the references.", "--output", "-o", default="where scoring finds them")
     ] = None,
     exclude: Exclude = None,
-    option: opts.MetricOptions = None,
+    option_values: opts.MetricOptions = None,
 ) -> None:
     """Make reference distributions, for percentiles with your graph, options or dialogues.
 
@@ -262,7 +262,7 @@ def reference(
 
     recipe = run.recipe
     names = opts.metric_names(metrics)
-    options = opts.metric_options(option, names, None)
+    options = opts.metric_options(option_values, names, None)
     corpora, left, files = read_corpora(dialogues, exclude or (), run.strict)
     drawn = draw(unlearnt(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
     rows: list[dict[str, Any]] = []

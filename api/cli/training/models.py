@@ -222,7 +222,7 @@ def cross_encoder(
     if tuples:
         judged, data = read_judged_tuples(ratings, run.strict)
         examples = [Example(*pair_of(row[:3]), float(row[3]), "tuples", row[0]) for row in judged]
-        use = "here of an event tuple: `tacit score-tuples FILE --scorer cross-encoder -O model=FOLDER`"
+        use = "here of an event tuple: `tacit score-tuples FILE --scorer cross-encoder -O accent.model=FOLDER`"
     else:
         rated, data = read_rated(ratings, False, run.recipe.rating, run.recipe.seed, run.strict)
         groups = conversations([(one.history, one.response) for one in rated])

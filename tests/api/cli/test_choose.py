@@ -95,7 +95,7 @@ def test_broken_records_are_counted(tacit: Tacit, file: Path, sample_graph: str)
     ("words", "said"),
     [
         ([], "the judge graph needs a graph; give one with --graph or TACIT_GRAPH"),
-        (["--judge", "likelihood"], "the judge likelihood needs a language model"),
+        (["--judges", "answers,likelihood"], "the judge likelihood needs a language model"),
         (["--judge", "answers", "--model", "/nowhere/model", "--judge", "likelihood"], "/nowhere/model"),
     ],
 )

@@ -123,7 +123,7 @@ def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None
     )
     done = tacit(
         "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}", "-O",
-        f"model={place / 'model'}", "--quiet", "-O", "nearest=1", "-O", "threshold=-1",
+        f"model={place / 'model'}", "--quiet", "-O", "accent.nearest=1", "-O", "threshold=-1",
     )  # fmt: skip
     closest = done.rows[0]["closest"][0]
     assert closest["origin"] == "nearest"
@@ -348,8 +348,8 @@ def test_what_is_wrong_with_event_tuples_is_said_in_a_sentence(tacit: Tacit, dec
     for words, sentence in (
         (("nothing.json",), "there is no file nothing.json"),
         ((deco, "--extractor", "cskb"), "the extractor cskb needs a graph; give one with --graph"),
-        ((deco, "-O", "beams"), "--option beams is not NAME=VALUE; the options of the extractor rules are pipeline"),
-        ((deco, "-O", "beams=3"), "the extractor rules has no option 'beams'; it has pipeline"),
+        ((deco, "-O", "beams"), "--option beams is not rules.NAME=VALUE; the options of rules are pipeline"),
+        ((deco, "-O", "rules.beams=3"), "rules has no option 'beams'; it has pipeline"),
         ((deco, "-o", deco), "is the input; write to another file"),
     ):
         done = tacit("evaluate-tuples", *words)
@@ -372,7 +372,7 @@ def test_a_model_is_trained_and_then_extracts(tacit: Tacit, deco: Path, tmp_path
     assert "tacit train accent deco.json --model base -o out" in card
     assert str(tmp_path) not in card
     scored = tacit(
-        "evaluate-tuples", deco, "--extractor", "t5", "-O", f"model={tmp_path / 'out'}", "-O", "beams=1", "--encoder", "none",
+        "evaluate-tuples", deco, "--extractor", "t5", "-O", f"t5.model={tmp_path / 'out'}", "-O", "beams=1", "--encoder", "none",
         "--json", "--quiet",
     )  # fmt: skip
     assert done.json["digest"] in scored.json["extractor"]

@@ -48,7 +48,7 @@ def test_responses_are_rows_that_score_reads(tacit: Tacit, model: Path, file: Pa
 
 
 def test_the_chosen_response_comes_with_its_edges(tacit: Tacit, model: Path, file: Path, sample_graph: str) -> None:
-    words = ["respond", file, "--model", model, "--tokens", 12, "--rerank", "grounding,length", "--graph", sample_graph]
+    words = ["respond", file, "--model", model, "--tokens", 12, "--metrics", "grounding,length", "--graph", sample_graph]
     row = tacit(*words, "--json").rows[0]
     assert len(row["responses"]) == 8
     ranks = [one["rank"] for one in row["ranking"]]
@@ -76,7 +76,10 @@ def test_what_is_wrong_is_said_in_one_sentence(
         (["respond", file, "--model", tmp_path / "none"], "there is no model folder"),
         (["respond", tmp_path / "none.jsonl", "--model", model], "none.jsonl"),
         (["respond", empty, "--model", model], "the history is empty, so there is nothing to respond to"),
-        (["respond", file, "--model", model, "--rerank", "grounding"], "--rerank grounding needs a graph; give one with --graph"),
+        (
+            ["respond", file, "--model", model, "--rerank", "grounding"],
+            "the metric grounding needs a graph; give one with --graph",
+        ),
         (["respond", file, "--model", model, "--top-p", 2], "p must be > 0 and <= 1"),
         (["perplexity", file, "--model", tmp_path / "none"], "there is no model folder"),
     ):
