@@ -376,9 +376,10 @@ def test_metrics_and_their_options_are_named_alike_on_every_command() -> None:
             yield from commands(found) if hasattr(found, "commands") else [(name, found)]
 
     declared = {
-        name: {one.opts[0]: (one.opts[:2], one.metavar, one.help) for one in found.params if one.opts[0] in ("--metrics", "--option")}
-        for name, found in commands(command()) if any("--metrics" in one.opts for one in found.params)
-    }  # fmt: skip
+        name: {option.opts[0]: (option.opts[:2], option.metavar, option.help) for option in found.params}
+        for name, found in commands(command())
+        if any("--metrics" in option.opts for option in found.params)
+    }
     assert set(declared) == {"score", "explain", "evaluate", "compare", "respond", "serve", "mcp", "reference"}
     for name, own in declared.items():
         assert own["--metrics"][:2] == (["--metrics", "-m"], "NAME,..."), name
