@@ -11,12 +11,12 @@ queries in a worker process that is killed at its time limit, so these limits do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from .tokens import CLAUSES, SUBQUERIES, Token, matching, refused
+from .tokens import CLAUSES, SUBQUERIES, Statement, Token
 
 MAX_RANGE = 100_000
 """Largest number in a ``range`` outside UNWIND."""
@@ -70,54 +70,52 @@ _SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25, "+
 """How often an operator or clause may occur in a query, so that planning takes at most about a second."""
 
 
-def check_costs(query: str, tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> None:
+def check_costs(statement: Statement, parameters: Mapping[str, Any] | None) -> None:
     """Refuse a query that Neo4j could not stop at its time limit; its brackets must be balanced."""
-    closing = matching(tokens)
-    check_shape(query, tokens)
-    check_growth(query, tokens, closing)
-    check_walks(query, tokens, closing, parameters)
+    check_shape(statement)
+    check_growth(statement)
+    _Walks(statement, parameters).check()
 
 
-def check_shape(query: str, tokens: Sequence[Token]) -> None:
+def check_shape(statement: Statement) -> None:
     """Refuse more operators, clauses or nested subqueries than the planner can handle in a second."""
     counts = dict.fromkeys(_SHAPES, 0)
     subqueries, depth = [False], 0
-    for index, (token, following) in enumerate(pairwise(tokens)):
+    for index, (token, following) in enumerate(pairwise(statement.tokens)):
         kind = "relationships" if token.text == "-" and following.text in ("-", "[") else token.upper or token.text
         if kind in counts and token.kind in ("word", "symbol"):
             counts[kind] += 1
             if counts[kind] > _SHAPES[kind]:
-                raise refused(
-                    query, token.start, f"a query with more than {_SHAPES[kind]} {kind}", "split it into several queries"
-                )
+                raise statement.refused(token, f"a query with more than {_SHAPES[kind]} {kind}", "split it into several queries")
         if token.kind == "symbol" and token.text in "([{":
-            subqueries.append(token.text == "{" and _opens_subquery(tokens, index))
+            subqueries.append(token.text == "{" and _opens_subquery(statement.tokens, index))
             depth += subqueries[-1]
             if depth > MAX_SUBQUERY_DEPTH:
-                raise refused(query, token.start, f"a subquery inside {MAX_SUBQUERY_DEPTH} others", "nest less deeply")
+                raise statement.refused(token, f"a subquery inside {MAX_SUBQUERY_DEPTH} others", "nest less deeply")
         elif token.kind == "symbol" and token.text in ")]}" and len(subqueries) > 1:
             depth -= subqueries.pop()
         if token.upper == "SHORTEST" and following.kind == "number" and not _small_number(following, MAX_SHORTEST):
-            raise refused(query, following.start, "SHORTEST with so many paths", f"ask for {MAX_SHORTEST} at most")
+            raise statement.refused(following, "SHORTEST with so many paths", f"ask for {MAX_SHORTEST} at most")
 
 
-def _opens_subquery(tokens: Sequence[Token], index: int) -> bool:
+def _opens_subquery(tokens: list[Token], index: int) -> bool:
     """Return whether the brace at ``index`` begins EXISTS, COUNT, COLLECT or CALL {…}."""
     if index and tokens[index - 1].upper in SUBQUERIES | {"CALL"}:
         return True
     return bool(index) and tokens[index - 1].text == ")" and tokens[index + 1].upper in CLAUSES
 
 
-def _small_number(token: Token, most: int) -> bool:
-    return token.kind == "number" and token.text.isdecimal() and len(token.text) < 10 and int(token.text) <= most
+def _small_number(token: Token, largest: int) -> bool:
+    return token.kind == "number" and token.text.isdecimal() and len(token.text) < 10 and int(token.text) <= largest
 
 
-def check_growth(query: str, tokens: Sequence[Token], closing: Mapping[int, int]) -> None:
+def check_growth(statement: Statement) -> None:
     """Refuse values that grow exponentially, such as ``WITH [x, x] AS x`` many times over or ``reduce(… | s + s)``.
 
     Neo4j does not interrupt comparing or sending such values. The names inside lists and maps and next to ``+`` are counted for
     each WITH, UNWIND and RETURN; the product of these counts bounds the growth.
     """
+    tokens = statement.tokens
     growth, uses, makes, opened = 1, 0, False, [""]
     for index, token in enumerate(tokens):
         before, after = tokens[index - 1].text if index else "", tokens[index + 1].text if token.kind != "end" else ""
@@ -125,47 +123,47 @@ def check_growth(query: str, tokens: Sequence[Token], closing: Mapping[int, int]
             query_follows = before.upper() in SUBQUERIES | {"CALL"} or after.upper() in CLAUSES
             opened.append("" if query_follows else token.text)
             if token.text == "(" and before.lower() == "reduce":
-                _check_reduce(query, tokens, index, closing[index])
+                _check_reduce(statement, index)
         elif token.text in (")", "]", "}") and token.kind == "symbol" and len(opened) > 1:
             opened.pop()
         elif token.text.lower() == "replace" and after == "(" and token.kind == "word":
-            growth *= _replacement(tokens, closing[index + 1])
+            growth *= _replacement(tokens, statement.closing[index + 1])
         elif token.upper in _STEPS:
             growth, uses, makes = growth * max(uses, 1), 0, token.upper not in ("MATCH", "CALL")
         elif token.kind in ("word", "quoted") and (opened[-1] in ("[", "{") or {before, after} & _JOINS):
             uses += makes
         if growth * max(uses, 1) > MAX_GROWTH:
-            raise refused(query, token.start, "a value that grows with every WITH", "split the query into several")
+            raise statement.refused(token, "a value that grows with every WITH", "split the query into several")
 
 
-def _replacement(tokens: Sequence[Token], end: int) -> int:
+def _replacement(tokens: list[Token], end: int) -> int:
     """Return how many times longer the ``replace(…)`` that ends at ``tokens[end]`` can make a text."""
-    with_what, what = tokens[end - 1], tokens[end - 3]
-    if with_what.kind != "string" or tokens[end - 2].text != ",":
+    replacement, replaced = tokens[end - 1], tokens[end - 3]
+    if replacement.kind != "string" or tokens[end - 2].text != ",":
         return 100
-    found = len(what.text) - 2 if what.kind == "string" else 1
-    return max(1, -(-(len(with_what.text) - 2) // max(found, 1)))
+    length = len(replaced.text) - 2 if replaced.kind == "string" else 1
+    return max(1, -(-(len(replacement.text) - 2) // max(length, 1)))
 
 
-def _check_reduce(query: str, tokens: Sequence[Token], opening: int, closing: int) -> None:
+def _check_reduce(statement: Statement, opening: int) -> None:
     """Refuse a ``reduce(…)`` whose result is joined with itself, or put into a list or map, in every step."""
-    name, depth, joined = tokens[opening + 1], 1, set()
-    for index in range(opening + 2, closing):
-        token = tokens[index]
+    tokens = statement.tokens
+    accumulator, depth, joined = tokens[opening + 1].name, 1, set()
+    for index in range(opening + 2, statement.closing[opening]):
+        token, before = tokens[index], tokens[index - 1].text
         depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}")) if token.kind == "symbol" else 0
-        if token.kind in ("word", "quoted") and token.name == name.name and tokens[index - 1].text != ".":
+        if token.kind in ("word", "quoted") and token.name == accumulator and before != ".":
             end = index + 1
             while tokens[end].text == "." and tokens[end + 1].kind in ("word", "quoted"):
                 end += 2
-            if tokens[index - 1].text == "(" and tokens[index - 2].text.lower() == "replace":
-                raise refused(query, token.start, "a reduce that replaces in its result", "replace once, after the reduce")
+            if before == "(" and tokens[index - 2].text.lower() == "replace":
+                raise statement.refused(token, "a reduce that replaces in its result", "replace once, after the reduce")
             chain = ".".join(part.name for part in tokens[index:end:2])
-            held = tokens[index - 1].text in ("[", ",", ":") and tokens[end].text in ("]", ",", "}") and depth > 1
-            if {tokens[index - 1].text, tokens[end].text} & _JOINS or held:
-                if chain in joined or (held and end == index + 1):
-                    raise refused(
-                        query, token.start, "a reduce that doubles or nests its result", f"use {chain[:40]} once in a sum"
-                    )
+            nested = before in ("[", ",", ":") and tokens[end].text in ("]", ",", "}") and depth > 1
+            if {before, tokens[end].text} & _JOINS or nested:
+                if chain in joined or (nested and end == index + 1):
+                    advice = f"use {chain[:40]} once in a sum"
+                    raise statement.refused(token, "a reduce that doubles or nests its result", advice)
                 joined.add(chain)
 
 
@@ -173,9 +171,7 @@ def _check_reduce(query: str, tokens: Sequence[Token], opening: int, closing: in
 class _Walk:
     """An expression that reads a list item by item: a list comprehension, all/any/none/single(…), or reduce(…)."""
 
-    # opening, closing: indices of its brackets
-    opening: int
-    closing: int
+    opening: int  # index of its bracket
     names: frozenset[str]  # the names it binds: the item's, and a reduce's accumulator
     start: range  # of a reduce, the tokens of the accumulator's first value, as a range of indices; empty otherwise
     source: range  # the tokens of the list, as a range of indices
@@ -187,123 +183,142 @@ class _Walk:
         return len(self.start) > 0
 
 
-def check_walks(query: str, tokens: Sequence[Token], closing: Mapping[int, int], parameters: Mapping[str, Any] | None) -> None:
-    """Refuse work on a whole list or text for each item of a list, unless the list is known to be short.
+class _Walks:
+    """The check of work on a whole list or text for each item of a list, unless the list is known to be short.
 
     Known to be short are literals, ``nodes(p)`` and the like, ranges up to ``MAX_SHORT``, and known parameters up to that size.
     """
-    walks = list(_walks(tokens, closing))
-    for walk in walks:
-        depth = sum(walk.opening in outer.body for outer in walks)
-        if _short(tokens, walk.source, closing, parameters, MAX_NESTED if depth else MAX_SHORT) and depth < MAX_WALK_DEPTH:
-            continue
-        if depth:
-            raise refused(
-                query, tokens[walk.opening].start, "a list walked inside the walk over another",
-                "use UNWIND, which can be stopped, for one of them",
-            )  # fmt: skip
-        fault = _fault(tokens, walk, walks, closing, parameters)
-        if fault:
-            index, what = fault
-            raise refused(
-                query, tokens[index].start, f"{what} for each item of a list that may be long",
-                "use UNWIND list AS item, which can be stopped, with WHERE, count, sum or collect",
-            )  # fmt: skip
 
+    def __init__(self, statement: Statement, parameters: Mapping[str, Any] | None) -> None:
+        self.statement, self.parameters = statement, parameters
+        self.tokens, self.closing = statement.tokens, statement.closing
+        self.walks = list(self._find())
 
-def _walks(tokens: Sequence[Token], closing: Mapping[int, int]) -> Iterator[_Walk]:
-    """Yield the expressions that read a list item by item."""
-    for opening, end in closing.items():
-        token, before = tokens[opening], tokens[opening - 1].text.lower() if opening else ""
-        first = opening + 1
-        names, start = [tokens[first].name], range(0)
-        if token.text == "(" and before == "reduce" and tokens[opening - 1].kind == "word":
-            comma = next((i for i in _level(closing, first, end) if tokens[i].text == ","), None)
-            if comma is None:
+    def check(self) -> None:
+        """Refuse the first such work."""
+        for walk in self.walks:
+            depth = sum(walk.opening in outer.body for outer in self.walks)
+            if self._short(walk.source, MAX_NESTED if depth else MAX_SHORT) and depth < MAX_WALK_DEPTH:
                 continue
-            start = range(first + 2, comma)
-            first = comma + 1
-            names.append(tokens[first].name)
-        elif not (token.text == "[" or (token.text == "(" and before in _ITERATIONS and tokens[opening - 1].kind == "word")):
-            continue
-        if tokens[first].kind not in ("word", "quoted") or tokens[first + 1].upper != "IN":
-            continue
-        body = next((i for i in _level(closing, first + 2, end) if tokens[i].upper == "WHERE" or tokens[i].text == "|"), end)
-        yield _Walk(opening, end, frozenset(names), start, range(first + 2, body), range(body, end))
+            if depth:
+                raise self.statement.refused(
+                    self.tokens[walk.opening], "a list walked inside the walk over another",
+                    "use UNWIND, which can be stopped, for one of them",
+                )  # fmt: skip
+            fault = self._fault(walk)
+            if fault:
+                index, what = fault
+                raise self.statement.refused(
+                    self.tokens[index], f"{what} for each item of a list that may be long",
+                    "use UNWIND list AS item, which can be stopped, with WHERE, count, sum or collect",
+                )  # fmt: skip
 
+    def _find(self) -> Iterator[_Walk]:
+        """Yield the expressions that read a list item by item."""
+        tokens = self.tokens
+        for opening, end in self.closing.items():
+            called = tokens[opening - 1] if opening and tokens[opening].text == "(" else None
+            function = called.text.lower() if called and called.kind == "word" else ""
+            first = opening + 1
+            names, start = [tokens[first].name], range(0)
+            if function == "reduce":
+                initial, *rest = self.statement.parts(first, end)
+                if not rest:
+                    continue
+                start, first = range(initial.start + 2, initial.stop), initial.stop + 1
+                names.append(tokens[first].name)
+            elif tokens[opening].text != "[" and function not in _ITERATIONS:
+                continue
+            if self._binds(first):
+                body = self._end_of_list(first + 2, end)
+                yield _Walk(opening, frozenset(names), start, range(first + 2, body), range(body, end))
 
-def _level(closing: Mapping[int, int], start: int, end: int) -> Iterator[int]:
-    """Yield the indices from ``start`` to before ``end``, leaving out what is inside brackets."""
-    index = start
-    while index < end:
-        yield index
-        index = closing.get(index, index) + 1
+    def _binds(self, index: int) -> bool:
+        """Return whether ``name IN`` is at ``index``."""
+        return self.tokens[index].kind in ("word", "quoted") and self.tokens[index + 1].upper == "IN"
 
+    def _end_of_list(self, start: int, end: int) -> int:
+        """Return the index of the WHERE or ``|`` that follows the list at ``start``, or ``end``."""
+        indices = self.statement.outside(start, end)
+        return next((index for index in indices if self.tokens[index].upper == "WHERE" or self.tokens[index].text == "|"), end)
 
-def _short(
-    tokens: Sequence[Token], source: range, closing: Mapping[int, int], parameters: Mapping[str, Any] | None, most: int
-) -> bool:
-    """Return whether the list in ``source`` is known to hold at most ``most`` items, or is a literal."""
-    if not source:
+    def _short(self, source: range, longest: int) -> bool:
+        """Return whether the list in ``source`` is known to hold at most ``longest`` items, or is a literal."""
+        if not source:
+            return False
+        first, last = source[0], source[-1]
+        token = self.tokens[first]
+        if token.kind == "parameter" and len(source) == 1:
+            return self.parameters is not None and not _long_value(self.parameters.get(token.name), longest)
+        if token.text == "[" and self.closing.get(first) == last:
+            if last - first > 3 and self._binds(first + 1):
+                return self._short(range(first + 3, self._end_of_list(first + 3, last)), longest)
+            return True
+        if token.kind != "word" or self.closing.get(first + 1) != last:
+            return False
+        arguments = self.tokens[first + 2 : last]
+        if token.text.lower() == "range":
+            return all(argument.text in (",", "-") or _small_number(argument, longest) for argument in arguments)
+        return token.text.lower() in _SHORT_LISTS and len(arguments) == 1
+
+    def _fault(self, walk: _Walk) -> tuple[int, str] | None:
+        """Return the index and a description of work in the walk's body that may take long; None when there is none."""
+        tokens = self.tokens
+        inner = [other for other in self.walks if other.opening in walk.body]
+        local = walk.names.union(*(other.names for other in inner))
+        headers = {other.source[0] - 1 for other in inner if other.source}
+        if walk.reduces and any(_variable(tokens, index) for index in walk.start):
+            return walk.start[0], "a reduce that begins with a variable"
+        numeric = walk.reduces and len(walk.start) == 1 and tokens[walk.start[0]].kind == "number"
+        for index in walk.body:
+            token, before, after = tokens[index], tokens[index - 1], tokens[index + 1]
+            if token.upper == "IN" and index not in headers and before.text != ".":
+                end = self.closing.get(index + 1)
+                listed = after.text == "[" and end is not None and tokens[end + 1].text not in _JOINS
+                if not (listed or (after.text.lower() in _SHORT_LISTS and tokens[index + 2].text == "(")):
+                    return index, "IN with a list that may be long"
+            elif token.kind == "word" and after.text == "(" and token.text.lower() in _WHOLE_LIST:
+                return index, f"the function {token.text}"
+            elif token.text == ".." and token.kind == "symbol":
+                return index, "a slice"
+            elif token.kind == "parameter" and self.parameters is not None and _long_value(self.parameters.get(token.name)):
+                return index, f"the long parameter {token.text}"
+            elif token.kind == "string" and len(token.text) > MAX_SHORT:
+                return index, "a long text"
+            elif walk.reduces and token.text in _JOINS and token.kind == "symbol":
+                if not (numeric and self._is_number(index - 1, walk) and self._is_number(index + 1, walk)):
+                    return index, f"a {token.text} that may build a long text or list"
+            elif walk.reduces and _variable(tokens, index) and token.name in walk.names and before.text in ("[", "{", ",", ":"):
+                return index, "a list or map that holds the result so far"
+            elif _variable(tokens, index) and token.name not in local and not _harmless(tokens, index, local):
+                return index, f"the variable {token.text[:40]}"
+        return None
+
+    def _is_number(self, index: int, walk: _Walk) -> bool:
+        """Return whether the operand whose first or last token is at ``index`` is known to be a number."""
+        tokens, token = self.tokens, self.tokens[index]
+        if token.kind == "number":
+            return True
+        if token.text == ")":
+            opening = next((start for start, end in self.closing.items() if end == index), 0)
+            return tokens[opening - 1].text.lower() in _NUMERIC
+        if token.kind in ("word", "quoted"):
+            if tokens[index + 1].text == "(":
+                return token.text.lower() in _NUMERIC
+            end = index
+            while tokens[end + 1].text == ".":
+                end += 2
+            if end > index or tokens[index - 1].text == ".":
+                return tokens[end].name in _NUMERIC_PROPERTIES
+            return token.name == tokens[walk.opening + 1].name  # the accumulator, which begins as a number
         return False
-    first, last = tokens[source[0]], source[-1]
-    if first.kind == "parameter" and len(source) == 1:
-        return parameters is not None and not _long_value(parameters.get(first.name), most)
-    if first.text == "[" and first.kind == "symbol" and closing.get(source[0]) == last:
-        inner = range(source[0] + 1, last)
-        if len(inner) > 2 and tokens[inner[0]].kind in ("word", "quoted") and tokens[inner[1]].upper == "IN":
-            end = next((i for i in _level(closing, inner[2], last) if tokens[i].upper == "WHERE" or tokens[i].text == "|"), last)
-            return _short(tokens, range(inner[2], end), closing, parameters, most)
-        return True
-    name = first.text.lower() if first.kind == "word" else ""
-    if closing.get(source[0] + 1) != last:
-        return False
-    arguments = tokens[source[0] + 2 : last]
-    if name == "range":
-        return all(token.text in (",", "-") or _small_number(token, most) for token in arguments)
-    return name in _SHORT_LISTS and len(arguments) == 1
 
 
-def _long_value(value: object, most: int = MAX_SHORT) -> bool:
-    return isinstance(value, (str, list, tuple, Mapping)) and len(value) > most
+def _long_value(value: object, longest: int = MAX_SHORT) -> bool:
+    return isinstance(value, (str, list, tuple, Mapping)) and len(value) > longest
 
 
-def _fault(
-    tokens: Sequence[Token], walk: _Walk, walks: Sequence[_Walk], closing: Mapping[int, int], parameters: Mapping[str, Any] | None
-) -> tuple[int, str] | None:
-    """Return the index and a description of work in the walk's body that may take long; None when there is none."""
-    inner = [other for other in walks if other.opening in walk.body]
-    local = walk.names.union(*(other.names for other in inner))
-    headers = {other.source[0] - 1 for other in inner if other.source}
-    if walk.reduces and any(_variable(tokens, index) for index in walk.start):
-        return walk.start[0], "a reduce that begins with a variable"
-    numeric = walk.reduces and len(walk.start) == 1 and tokens[walk.start[0]].kind == "number"
-    for index in walk.body:
-        token, before, after = tokens[index], tokens[index - 1], tokens[index + 1]
-        if token.upper == "IN" and index not in headers and before.text != ".":
-            end = closing.get(index + 1)
-            listed = after.text == "[" and end is not None and tokens[end + 1].text not in _JOINS
-            if not (listed or (after.text.lower() in _SHORT_LISTS and tokens[index + 2].text == "(")):
-                return index, "IN with a list that may be long"
-        elif token.kind == "word" and after.text == "(" and token.text.lower() in _WHOLE_LIST:
-            return index, f"the function {token.text}"
-        elif token.text == ".." and token.kind == "symbol":
-            return index, "a slice"
-        elif token.kind == "parameter" and parameters is not None and _long_value(parameters.get(token.name)):
-            return index, f"the long parameter {token.text}"
-        elif token.kind == "string" and len(token.text) > MAX_SHORT:
-            return index, "a long text"
-        elif walk.reduces and token.text in _JOINS and token.kind == "symbol":
-            if not (numeric and _is_number(tokens, index - 1, closing, walk) and _is_number(tokens, index + 1, closing, walk)):
-                return index, f"a {token.text} that may build a long text or list"
-        elif walk.reduces and _variable(tokens, index) and token.name in walk.names and before.text in ("[", "{", ",", ":"):
-            return index, "a list or map that holds the result so far"
-        elif _variable(tokens, index) and token.name not in local and not _harmless(tokens, index, local):
-            return index, f"the variable {token.text[:40]}"
-    return None
-
-
-def _variable(tokens: Sequence[Token], index: int) -> bool:
+def _variable(tokens: list[Token], index: int) -> bool:
     """Return whether the token is a variable used as a whole: not a property, label, function, map key or keyword."""
     token, before, after = tokens[index], tokens[index - 1].text, tokens[index + 1].text
     return (
@@ -314,7 +329,7 @@ def _variable(tokens: Sequence[Token], index: int) -> bool:
     )
 
 
-def _harmless(tokens: Sequence[Token], index: int, local: frozenset[str]) -> bool:
+def _harmless(tokens: list[Token], index: int, local: frozenset[str]) -> bool:
     """Return whether a variable from outside the walk is used in constant time, whatever its value."""
     before, after = tokens[index - 1], tokens[index + 1]
     arithmetic = {"-", "*", "/", "%", "^"}
@@ -324,36 +339,17 @@ def _harmless(tokens: Sequence[Token], index: int, local: frozenset[str]) -> boo
         return True
     for sign, other in ((before, index - 2), (after, index + 2)):
         if sign.kind == "symbol" and sign.text in _COMPARISONS:
-            beside = tokens[other]
-            return beside.kind in ("number", "string") or not _variable(tokens, other) or beside.name in local
+            operand = tokens[other]
+            return operand.kind in ("number", "string") or not _variable(tokens, other) or operand.name in local
     return {before.upper, after.upper} & {"AND", "OR", "NOT", "IS"} != set()
 
 
-def _is_number(tokens: Sequence[Token], index: int, closing: Mapping[int, int], walk: _Walk) -> bool:
-    """Return whether the operand whose first or last token is at ``index`` is known to be a number."""
-    token = tokens[index]
-    if token.kind == "number":
-        return True
-    if token.text == ")":
-        opening = next((start for start, end in closing.items() if end == index), 0)
-        return tokens[opening - 1].text.lower() in _NUMERIC
-    if token.kind in ("word", "quoted"):
-        if tokens[index + 1].text == "(":
-            return token.text.lower() in _NUMERIC
-        end = index
-        while tokens[end + 1].text == ".":
-            end += 2
-        if end > index or tokens[index - 1].text == ".":
-            return tokens[end].name in _NUMERIC_PROPERTIES
-        return token.name == tokens[walk.opening + 1].name  # the accumulator, which begins as a number
-    return False
-
-
-def check_range(query: str, tokens: Sequence[Token], opening: int, back: int, parameters: Mapping[str, Any] | None) -> None:
+def check_range(statement: Statement, opening: int, back: int, parameters: Mapping[str, Any] | None) -> None:
     """Refuse a ``range(…)`` unless it is short or the whole operand of an UNWIND.
 
-    Its bracket is ``tokens[opening]``, after the ``back`` tokens of the function's name.
+    Its bracket is token ``opening``, after the ``back`` tokens of the function's name; the rest of the query is unchecked yet.
     """
+    tokens = statement.tokens
     depth, index, small = 1, opening + 1, True
     while depth and tokens[index].kind != "end":
         token = tokens[index]
@@ -363,12 +359,8 @@ def check_range(query: str, tokens: Sequence[Token], opening: int, back: int, pa
         index += 1
     unwound = tokens[opening - back - 1].upper == "UNWIND" and tokens[index].upper == "AS"
     if not (small or unwound):
-        raise refused(
-            query,
-            tokens[opening].start,
-            "a range that may be long",
-            f"UNWIND range(…) AS name takes any length, elsewhere give numbers up to {MAX_RANGE:,}, size(…) or length(…)",
-        )
+        advice = f"UNWIND range(…) AS name takes any length, elsewhere give numbers up to {MAX_RANGE:,}, size(…) or length(…)"
+        raise statement.refused(tokens[opening], "a range that may be long", advice)
 
 
 def _small(token: Token, parameters: Mapping[str, Any] | None) -> bool:
@@ -381,12 +373,13 @@ def _small(token: Token, parameters: Mapping[str, Any] | None) -> bool:
     return token.text in (",", "+", "-", "(", ")") or token.text.lower() in ("size", "length")
 
 
-def check_regex(query: str, tokens: Sequence[Token], position: int, parameters: Mapping[str, Any] | None) -> None:
-    """Refuse the pattern after the ``=~`` at ``tokens[position]`` unless it is a constant that cannot backtrack for long."""
-    sign, operand, after = tokens[position], tokens[position + 1], tokens[min(position + 2, len(tokens) - 1)]
-    known = operand.kind in ("string", "parameter") and after.text not in ("+", "-", "*", "/", "%", "^", "||", "[", ".")
-    if not known:
-        raise refused(query, sign.start, "a regular expression that is computed", "write it as one string or one $parameter")
+def check_regex(statement: Statement, position: int, parameters: Mapping[str, Any] | None) -> None:
+    """Refuse the pattern after the ``=~`` at token ``position`` unless it is a constant that cannot backtrack for long."""
+    tokens = statement.tokens
+    operand, after = tokens[position + 1], tokens[min(position + 2, len(tokens) - 1)]
+    if operand.kind not in ("string", "parameter") or after.text in ("+", "-", "*", "/", "%", "^", "||", "[", "."):
+        what = "a regular expression that is computed"
+        raise statement.refused(tokens[position], what, "write it as one string or one $parameter")
     if operand.kind == "string":
         pattern: object = _LITERAL_ESCAPE.sub(_unescape, operand.text[1:-1])
     else:
@@ -397,15 +390,11 @@ def check_regex(query: str, tokens: Sequence[Token], position: int, parameters: 
     if not fault and len(_REPEAT.findall(pattern)) > 1 and _long(tokens, parameters):
         fault = f"two repeats and a text of more than {MAX_PATTERN:,} characters to match"
     if fault:
-        raise refused(
-            query,
-            operand.start,
-            f"a regular expression with {fault}",
-            "use CONTAINS, STARTS WITH, or at most three plain repeats",
-        )
+        advice = "use CONTAINS, STARTS WITH, or at most three plain repeats"
+        raise statement.refused(operand, f"a regular expression with {fault}", advice)
 
 
-def _long(tokens: Sequence[Token], parameters: Mapping[str, Any] | None) -> bool:
+def _long(tokens: list[Token], parameters: Mapping[str, Any] | None) -> bool:
     """Return whether a string of the query or a parameter is too long for a pattern with two repeats."""
     values: list[Any] = [token.text for token in tokens if token.kind == "string"] + list((parameters or {}).values())
     while values:

@@ -40,7 +40,7 @@ from ..errors import QueryInvalid
 from ..links import LINK_RELATIONS, Link
 from ..model import Assertion
 from ..relations import RELATIONS
-from .tokens import CLAUSES, PATHS, PREFIXES, Token, invalid, matching, place, subscripts, tokenize
+from .tokens import CLAUSES, PATHS, PREFIXES, Statement, Token
 from .validator import Checker
 
 LABELS = ("Concept", "Event", "Manifest")
@@ -67,13 +67,11 @@ def rewrite(query: str, shared: Collection[str] = (), parts: Mapping[str, Sequen
     return rewriter.render(0, len(rewriter.tokens) - 1)
 
 
-class _Rewriter:
+class _Rewriter(Statement):
     """Renders ranges of tokens: listed forms are replaced, everything else is copied unchanged."""
 
     def __init__(self, query: str, shared: Collection[str], parts: Mapping[str, Sequence[str]]) -> None:
-        self.query = query
-        self.tokens = tokenize(query)
-        self.closing = matching(self.tokens)
+        super().__init__(query)
         self.shortest: set[int] = set()  # indices of the stars of shortest paths
         self.fulfilled: dict[int, int] = {}  # conditions that a filter has replaced: index of the first token, and after the last
         self.replaced = self._exact(shared) | self._with_parts(parts)
@@ -101,8 +99,8 @@ class _Rewriter:
             if not set(relations).intersection(shared):
                 continue
             if len(relations) > 1:
-                raise invalid(
-                    self.query, self.tokens[opening].start, "a choice of relations",
+                raise self.invalid(
+                    self.tokens[opening], "a choice of relations",
                     "has one that differs from another relation of the graph only in case, which the embedded engine cannot "
                     "distinguish here; write one relation in a pattern, or WHERE type(r) IN [...]",
                 )  # fmt: skip
@@ -134,7 +132,7 @@ class _Rewriter:
         The name of a node is empty where the query gives none.
         """
         opening = {end: start for start, end in self.closing.items()}
-        found: list[tuple[int, str, tuple[str, str] | None]] = []
+        ends: list[tuple[int, str, tuple[str, str] | None]] = []
         for start, end in sorted(self.closing.items()):
             name, before, after = self.tokens[start + 1], self.tokens[start - 1], self.tokens[end + 1]
             if self.tokens[start].text != "[" or name.kind not in ("word", "quoted") or [before.text, after.text] != ["-", "-"]:
@@ -145,16 +143,15 @@ class _Rewriter:
             if start - 2 in opening and self.tokens[end + 2].text == "(":
                 left, right = self.tokens[opening[start - 2] + 1], self.tokens[end + 3]
                 nodes = (_variable(left), _variable(right))
-            found.append((start, name.name, nodes))
-        return found
+            ends.append((start, name.name, nodes))
+        return ends
 
     def render(self, start: int, end: int) -> str:
         """Return the text of the tokens from ``start`` to before ``end``."""
         parts: list[str] = []
         index = start
         while index < end:
-            found = self._replaced(index)
-            text, following = found or (self.tokens[index].text, index + 1)
+            text, following = self._replaced(index) or (self.tokens[index].text, index + 1)
             if index > start and parts:
                 parts.append(self.query[self.tokens[index - 1].end : self.tokens[index].start])
             parts.append(text)
@@ -175,7 +172,7 @@ class _Rewriter:
             if name in ("shortestpath", "allshortestpaths"):
                 return self._shortest(index + 2, end, "ALL SHORTEST" if name.startswith("all") else "SHORTEST"), end + 1
             if name == "size" and self._pattern(index + 2):
-                raise invalid(self.query, token.start, "size of a pattern", "is no longer Cypher; write COUNT { pattern }")
+                raise self.invalid(token, "size of a pattern", "is no longer Cypher; write COUNT { pattern }")
             if name in ("startnode", "endnode"):
                 return self._end(index, end)
             if name in self.functions:
@@ -205,12 +202,12 @@ class _Rewriter:
         """Return a node at an end of a relationship, or its property, and the index after it."""
         start = self.tokens[index].text.lower() == "startnode"
         name = self.tokens[index + 2].name if end == index + 3 else ""
-        nodes = next((ends for place, known, ends in reversed(self.ends) if known == name and place < index), None)
+        nodes = next((ends for position, known, ends in reversed(self.ends) if known == name and position < index), None)
         if nodes is None:
             return f"{'start' if start else 'end'}_node({self.render(index + 2, end)})", end + 1
         if not all(nodes):
-            raise invalid(
-                self.query, self.tokens[index].start, self.tokens[index].text,
+            raise self.invalid(
+                self.tokens[index], self.tokens[index].text,
                 "of a relationship without direction needs a name for each of its nodes, e.g. (a)-[r]-(b)",
             )  # fmt: skip
         compared = [token.text for token in self.tokens[end + 1 : end + 4]]
@@ -221,30 +218,22 @@ class _Rewriter:
         if self.tokens[end + 1].text == "." and self.tokens[end + 2].kind in ("word", "quoted"):
             key, following = f".{self.tokens[end + 2].text}", end + 3
         begins = f"struct_extract({self.tokens[index + 2].text}, '_SRC') = id({nodes[0]})"
-        one, other = nodes if start else nodes[::-1]
-        return f"(CASE WHEN {begins} THEN {one}{key} WHEN NOT {begins} THEN {other}{key} END)", following
+        first, second = nodes if start else nodes[::-1]
+        return f"(CASE WHEN {begins} THEN {first}{key} WHEN NOT {begins} THEN {second}{key} END)", following
 
     def _arguments(self, opening: int) -> list[str]:
         """Return the arguments inside the bracket at ``opening``, rewritten."""
         end = self.closing[opening]
-        parts, start, index = [], opening + 1, opening + 1
-        while index < end:
-            if self.tokens[index].text == "," and self.tokens[index].kind == "symbol":
-                parts.append(self.render(start, index))
-                start = index + 1
-            index = self.closing.get(index, index) + 1
-        return [*parts, self.render(start, end)] if end > opening + 1 else []
+        return [self.render(part.start, part.stop) for part in self.parts(opening + 1, end)] if end > opening + 1 else []
 
     def _shortest(self, start: int, end: int, kind: str) -> str:
         """Return the pattern of a ``shortestPath(…)`` in the engine's form."""
         stars = [index for index in range(start, end) if self.tokens[index].text == "*"]
         if len(stars) != 1:
-            raise invalid(
-                self.query, self.tokens[start].start, "shortestPath", "takes one relationship with a *, e.g. (a)-[*..4]-(b)"
-            )
+            raise self.invalid(self.tokens[start], "shortestPath", "takes one relationship with a *, e.g. (a)-[*..4]-(b)")
         low, high, last = self._bounds(stars[0])
         if low != "1":
-            raise invalid(self.query, self.tokens[stars[0]].start, "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
+            raise self.invalid(self.tokens[stars[0]], "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
         self.shortest.add(stars[0])
         hops = f"{kind} 1..{high or LONGEST_PATH}{self._filter(start, end)}"
         return f"{self.render(start, stars[0])}* {hops}{self.render(last, end)}"
@@ -253,23 +242,21 @@ class _Rewriter:
         """Return the filter of a shortest path, from conditions on all its relationships that ``AND`` joins in its ``WHERE``."""
         if start < 4 or self.tokens[start - 3].text != "=":
             return ""
-        path, following = self.tokens[start - 4].name, end + 1
-        while self.tokens[following].kind != "end" and self.tokens[following].upper not in {*CLAUSES, "WHERE"}:
-            following = self.closing.get(following, following) + 1
+        path, everything = self.tokens[start - 4].name, len(self.tokens)
+        following = next(i for i in self.outside(end + 1, everything) if self.tokens[i].upper in CLAUSES or i == everything - 1)
         if self.tokens[following].upper != "WHERE":
             return ""
         conditions: list[tuple[int, int]] = []
-        begin = index = following + 1
-        while True:
-            token = self.tokens[index]
-            if token.kind == "word" and token.upper in ("OR", "XOR", "NOT"):
+        begin = following + 1
+        for index in self.outside(begin, everything):
+            word = self.tokens[index].upper
+            if word in ("OR", "XOR", "NOT"):
                 return ""
-            if token.kind == "end" or token.upper in {*CLAUSES, "AND"}:
+            if word in {*CLAUSES, "AND"} or index == everything - 1:
                 conditions.append((begin, index))
                 begin = index + 1
-                if token.upper != "AND":
+                if word != "AND":
                     break
-            index = self.closing.get(index, index) + 1
         filters: dict[tuple[int, int], tuple[str, str]] = {}
         for first, last in conditions:
             texts = [part.text.lower() for part in self.tokens[first : first + 9]]
@@ -295,7 +282,7 @@ class _Rewriter:
 
     def _trail(self, index: int, end: int) -> str | None:
         """Return a relationship of variable length that uses no relationship twice, as in the standard."""
-        star = next((place for place in range(index + 1, end) if self.tokens[place].text == "*"), None)
+        star = next((i for i in range(index + 1, end) if self.tokens[i].text == "*"), None)
         if star is None or star in self.shortest or self.tokens[star + 1].upper in PATHS:
             return None
         low, high, last = self._bounds(star)
@@ -304,9 +291,8 @@ class _Rewriter:
     def _reduce(self, index: int, end: int) -> str:
         """Return a ``reduce`` that adds numbers as a sum over a list."""
         name, first = self.tokens[index + 2].text, self.tokens[index + 4]
-        item, bar = index + 6, index + 8
-        while bar < end and self.tokens[bar].text != "|":
-            bar = self.closing.get(bar, bar) + 1
+        item = index + 6
+        bar = next((i for i in self.outside(index + 8, end) if self.tokens[i].text == "|"), end)
         body = self.tokens[bar + 1 : end]
         adds = (
             first.kind == "number"
@@ -316,8 +302,8 @@ class _Rewriter:
             and not {token.text for token in body[2:]} & {name, *_COMPARISONS}
         )
         if not adds:
-            raise invalid(
-                self.query, self.tokens[index].start, "reduce",
+            raise self.invalid(
+                self.tokens[index], "reduce",
                 "runs on the embedded engine as a sum only, reduce(s = 0, x IN l | s + …); otherwise use UNWIND or list_reduce",
             )  # fmt: skip
         values = f"list_transform({self.render(item + 2, bar)}, {self.tokens[item].text} -> ({self.render(bar + 3, end)}))"
@@ -329,7 +315,7 @@ class _Rewriter:
         end = self.closing[index]
         if before.text == "-" and (trail := self._trail(index, end)):
             return trail, end + 1
-        if subscripts(self.tokens, index):
+        if self.subscripts(index):
             return self._position(index, end)
         if after.kind in ("word", "quoted") and self.tokens[index + 2].upper == "IN":
             return self._comprehension(index, end), end + 1
@@ -338,7 +324,7 @@ class _Rewriter:
     def _position(self, index: int, end: int) -> tuple[str, int] | None:
         """Return the subscript ``[…]`` with positions that count from 1."""
         inner = self.tokens[index + 1 : end]
-        dots = [place for place, token in enumerate(inner) if token.text == ".."]
+        dots = [i for i, token in enumerate(inner) if token.text == ".."]
         if len(inner) == 1 and inner[0].kind == "string" and inner[0].text[1:-1].isidentifier():
             return f".`{inner[0].text[1:-1]}`", end + 1
         if any(token.text == ":" for token in inner) or (len(inner) == 1 and inner[0].kind in ("string", "parameter")):
@@ -346,8 +332,8 @@ class _Rewriter:
         if dots:
             low, high = self._number(inner[: dots[0]]), self._number(inner[dots[0] + 1 :])
             if low is None or high is None or min(low or 0, high or 0) < 0:
-                raise invalid(
-                    self.query, self.tokens[index].start, "a slice",
+                raise self.invalid(
+                    self.tokens[index], "a slice",
                     "needs whole numbers >= 0 on the embedded engine, e.g. [0..3]; use list_slice(list, from 1, to) otherwise",
                 )  # fmt: skip
             return f"[{low + 1}:{high if inner[dots[0] + 1 :] else ''}]", end + 1
@@ -365,34 +351,27 @@ class _Rewriter:
 
     def _comprehension(self, index: int, end: int) -> str:
         """Return ``[x IN list WHERE test | value]`` as the engine's functions over lambdas."""
-        name, where, bar, place = self.tokens[index + 1].text, end, end, index + 3
-        while place < end:
-            if self.tokens[place].upper == "WHERE" and where == end and bar == end:
-                where = place
-            elif self.tokens[place].text == "|" and bar == end:
-                bar = place
-            place = self.closing.get(place, place) + 1
-        found = self.render(index + 3, min(where, bar))
-        if where < end:
-            found = f"list_filter({found}, {name} -> ({self.render(where + 1, bar)}))"
-        return f"list_transform({found}, {name} -> ({self.render(bar + 1, end)}))" if bar < end else found
+        name = self.tokens[index + 1].text
+        bar = next((i for i in self.outside(index + 3, end) if self.tokens[i].text == "|"), end)
+        where = next((i for i in self.outside(index + 3, bar) if self.tokens[i].upper == "WHERE"), bar)
+        items = self.render(index + 3, where)
+        if where < bar:
+            items = f"list_filter({items}, {name} -> ({self.render(where + 1, bar)}))"
+        return f"list_transform({items}, {name} -> ({self.render(bar + 1, end)}))" if bar < end else items
 
     def _projection(self, index: int) -> tuple[str, int] | None:
         """Return ``n {.a, b: 1}`` as a map; None when it contains anything but properties and key-value pairs."""
         end, name = self.closing[index + 1], self.tokens[index].text
-        parts, start, place = [], index + 2, index + 2
-        while place <= end:
-            if place == end or self.tokens[place].text == ",":
-                item = self.tokens[start:place]
-                if len(item) == 2 and item[0].text == "." and item[1].text != "*":
-                    parts.append(f"{item[1].text}: {name}.{item[1].text}")
-                elif len(item) > 2 and item[1].text == ":":
-                    parts.append(self.render(start, place))
-                else:
-                    return None
-                start = place + 1
-            place = self.closing.get(place, place) + 1
-        return "{" + ", ".join(parts) + "}", end + 1
+        entries = []
+        for part in self.parts(index + 2, end):
+            item = self.tokens[part.start : part.stop]
+            if len(item) == 2 and item[0].text == "." and item[1].text != "*":
+                entries.append(f"{item[1].text}: {name}.{item[1].text}")
+            elif len(item) > 2 and item[1].text == ":":
+                entries.append(self.render(part.start, part.stop))
+            else:
+                return None
+        return "{" + ", ".join(entries) + "}", end + 1
 
     def _label_test(self, index: int, before: Token) -> bool:
         """Return whether the condition ``n:Label`` begins at ``index``."""
@@ -452,7 +431,7 @@ def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
     for before, token in pairwise(checker.labels):
         if checker.query[before.end : token.start].strip() == ":":
             raise QueryInvalid(
-                f"no node has both labels, {before.name} and {token.name} ({place(checker.query, before.start)}); "
+                f"no node has both labels, {before.name} and {token.name} ({checker.place(before)}); "
                 f"write {before.name}|{token.name} for either"
             )
     first: dict[str, Token] = {}
@@ -460,21 +439,21 @@ def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
         other = first.setdefault(token.name.lower(), token)
         if other.name != token.name:
             raise QueryInvalid(
-                f"the names {other.name} and {token.name} ({place(checker.query, token.start)}) differ only in case, which the "
+                f"the names {other.name} and {token.name} ({checker.place(token)}) differ only in case, which the "
                 "embedded engine does not distinguish; rename one of them"
             )
     keys = {token.name for token in checker.keys} | set(_keys(parameters))
     known = {name.lower(): name for name in (*sorted(keys), *PROPERTIES)}
-    for token, name in [*((token, token.name) for token in checker.properties), *_subscripted(checker.tokens)]:
+    for token, name in [*((token, token.name) for token in checker.properties), *_subscripted(checker)]:
         if name not in keys | PROPERTIES and name.lower() in known:
             raise unknown(checker, token, "property", f"did you mean {known[name.lower()]}?")
 
 
 def unknown(checker: Checker, token: Token, kind: str, hint: str) -> QueryInvalid:
     """Return the error for a name at ``token`` that the graph does not have; ``hint`` says which ones it has."""
-    where, neo4j = place(checker.query, token.start), "give null" if kind == "property" else "find no rows"
+    neo4j = "give null" if kind == "property" else "find no rows"
     name = token.text[1:-1] if token.kind == "string" else token.name
-    return QueryInvalid(f"the graph has no {kind} {name} ({where}), where Neo4j would {neo4j}; {hint}")
+    return QueryInvalid(f"the graph has no {kind} {name} ({checker.place(token)}), where Neo4j would {neo4j}; {hint}")
 
 
 def shared_relations(checker: Checker, stored: Callable[[str], Collection[str]]) -> set[str]:
@@ -508,9 +487,9 @@ def _keys(value: object) -> Iterable[str]:
         yield from _keys(item)
 
 
-def _subscripted(tokens: list[Token]) -> Iterable[tuple[Token, str]]:
+def _subscripted(statement: Statement) -> Iterable[tuple[Token, str]]:
     """Yield the strings in subscripts such as ``n['text']``, without their quotes."""
-    for index in range(1, len(tokens) - 2):
-        before, token, after = tokens[index : index + 3]
-        if (before.text, token.kind, after.text) == ("[", "string", "]") and subscripts(tokens, index):
+    for index in range(1, len(statement.tokens) - 2):
+        before, token, after = statement.tokens[index : index + 3]
+        if (before.text, token.kind, after.text) == ("[", "string", "]") and statement.subscripts(index):
             yield token, token.text[1:-1]

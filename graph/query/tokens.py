@@ -11,7 +11,8 @@ Everything that is not in the allow-list is refused, including statements that a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from ..errors import QueryInvalid, QueryRefused
@@ -62,36 +63,10 @@ def refused(query: str, position: int, what: str, allowed: str) -> QueryRefused:
     return QueryRefused(f"{what} at {place(query, position)} is refused; {allowed}")
 
 
-def invalid(query: str, position: int, what: str, fault: str) -> QueryInvalid:
-    """Return the error for a syntax error in ``what`` at character ``position`` (from 0) of ``query``."""
-    return QueryInvalid(f"the query has a syntax error: {what} at {place(query, position)} {fault}")
-
-
 def place(query: str, position: int) -> str:
     """Return the line and column, both from 1, of character ``position`` (from 0)."""
     line = query.count("\n", 0, position) + 1
     return f"line {line}, column {position - query.rfind(chr(10), 0, position)}"
-
-
-def matching(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of the closing bracket for each opening bracket; the tokens' brackets must be balanced."""
-    opened: list[int] = []
-    found = {}
-    for index, token in enumerate(tokens):
-        if token.kind == "symbol" and token.text in "([{":
-            opened.append(index)
-        elif token.kind == "symbol" and token.text in ")]}":
-            found[opened.pop()] = index
-    return found
-
-
-def subscripts(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the bracket ``[`` at ``index`` subscripts the value before it; else it begins a relationship or a list."""
-    before = tokens[index - 1] if index else Token("symbol", "", 0, 0)
-    if before.kind in ("word", "quoted"):
-        keyword = before.upper in CLAUSES | OPERATORS | PREFIXES | {"BY", "DISTINCT"}
-        return not keyword or (index > 1 and tokens[index - 2].text == ".")
-    return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]"))
 
 
 def tokenize(query: str) -> list[Token]:
@@ -102,9 +77,8 @@ def tokenize(query: str) -> list[Token]:
         raise refused(query, found.start(), "a control character", "write plain text with ordinary line ends")
     for escape in _ESCAPE.finditer(query):
         if chr(int(escape[1], 16)) in _CLOSING or 0xD800 <= int(escape[1], 16) < 0xE000:
-            raise refused(
-                query, escape.start(), f"the escape {escape[0]}", "write the character itself or pass it as a parameter"
-            )
+            what = f"the escape {escape[0]}"
+            raise refused(query, escape.start(), what, "write the character itself or pass it as a parameter")
     tokens: list[Token] = []
     position = 0
     while position < len(query):
@@ -274,3 +248,59 @@ INSTEAD: Final[dict[Dialect, dict[str, str]]] = {
     },
 }  # fmt: skip
 """Functions of the other engine, and what to write instead on this one."""
+
+
+class Statement:
+    """A query with its tokens.
+
+    Attributes:
+        query: its text.
+        tokens: its tokens, the ``end`` token last.
+    """
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.tokens = tokenize(query)
+
+    @cached_property
+    def closing(self) -> dict[int, int]:
+        """Index of the closing bracket, by index of the opening one; the brackets must be balanced."""
+        opened: list[int] = []
+        closing = {}
+        for index, token in enumerate(self.tokens):
+            if token.kind == "symbol" and token.text in "([{":
+                opened.append(index)
+            elif token.kind == "symbol" and token.text in ")]}":
+                closing[opened.pop()] = index
+        return closing
+
+    def outside(self, start: int, end: int) -> Iterator[int]:
+        """Yield the indices from ``start`` to before ``end``, without those inside brackets that open there."""
+        while start < end:
+            yield start
+            start = self.closing.get(start, start) + 1
+
+    def parts(self, start: int, end: int) -> list[range]:
+        """Return the ranges of indices from ``start`` to before ``end`` that commas outside of brackets separate."""
+        commas = [index for index in self.outside(start, end) if self.tokens[index].text == ","]
+        return [range(first + 1, last) for first, last in zip([start - 1, *commas], [*commas, end], strict=True)]
+
+    def subscripts(self, index: int) -> bool:
+        """Return whether the bracket ``[`` at ``index`` subscripts the value before it, and begins no list or pattern."""
+        before = self.tokens[index - 1] if index else Token("symbol", "", 0, 0)
+        if before.kind in ("word", "quoted"):
+            keyword = before.upper in CLAUSES | OPERATORS | PREFIXES | {"BY", "DISTINCT"}
+            return not keyword or (index > 1 and self.tokens[index - 2].text == ".")
+        return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]"))
+
+    def place(self, token: Token) -> str:
+        """Return the line and column of ``token``."""
+        return place(self.query, token.start)
+
+    def refused(self, token: Token, what: str, allowed: str = ALLOWED) -> QueryRefused:
+        """Return the error that refuses ``what`` at ``token``; ``allowed`` says what to write."""
+        return refused(self.query, token.start, what, allowed)
+
+    def invalid(self, token: Token, what: str, fault: str) -> QueryInvalid:
+        """Return the error for a syntax error in ``what`` at ``token``."""
+        return QueryInvalid(f"the query has a syntax error: {what} at {self.place(token)} {fault}")

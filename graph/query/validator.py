@@ -16,7 +16,6 @@ from typing import Any, Literal
 from ..errors import InputError, QueryInvalid, QueryRefused, QueryTimeout
 from .costs import check_costs, check_range, check_regex
 from .tokens import (
-    ALLOWED,
     CLAUSES,
     ENDINGS,
     FUNCTIONS,
@@ -28,11 +27,8 @@ from .tokens import (
     PROCEDURES,
     SUBQUERIES,
     Dialect,
+    Statement,
     Token,
-    invalid,
-    matching,
-    refused,
-    tokenize,
 )
 
 MAX_DEPTH = 40
@@ -81,19 +77,18 @@ def check(cypher: str, dialect: Dialect = "neo4j", parameters: Mapping[str, Any]
     Checker(cypher, dialect, parameters).run()
 
 
-class Checker:
+class Checker(Statement):
     """Validation of one query in one pass over its tokens.
 
     Attributes:
-        tokens: the query's tokens.
         top: clause words of the statement itself, each with its token's index; complete after :meth:`run`, as what follows.
         variables, labels, relations, properties, keys: the tokens of variables and aliases, of node labels and of relations in
             patterns, of properties that are read or compared, and of keys of maps.
     """
 
     def __init__(self, query: str, dialect: Dialect, parameters: Mapping[str, Any] | None = None) -> None:
-        self.query, self.dialect, self.parameters = query, dialect, parameters
-        self.tokens = tokenize(query)
+        super().__init__(query)
+        self.dialect, self.parameters = dialect, parameters
         self.position = 0
         self.frames = [Frame(query=True, state="clause")]
         self.top: list[tuple[str, int]] = []
@@ -122,10 +117,6 @@ class Checker:
         """Text of the token before the current one; empty at the start."""
         return self.tokens[self.position - 1].text if self.position else ""
 
-    def refuse(self, token: Token, what: str, allowed: str = ALLOWED) -> QueryRefused:
-        """Return the error that refuses ``token``."""
-        return refused(self.query, token.start, what, allowed)
-
     def take(self, count: int, state: Literal["clause", "operand", "operator"]) -> None:
         """Advance by ``count`` tokens and set what the innermost frame expects next to ``state``."""
         self.position += count
@@ -138,7 +129,7 @@ class Checker:
     def enter(self, frame: Frame, count: int) -> None:
         """Push ``frame``, whose bracket is the last of the next ``count`` tokens."""
         if len(self.frames) > MAX_DEPTH:
-            raise self.refuse(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
+            raise self.refused(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
         self.position += count
         frame.start = self.position - 1
         self.frames.append(frame)
@@ -166,7 +157,7 @@ class Checker:
             elif token.kind == "word" and self._keyword(token, frame):
                 pass
             elif frame.state != "operand":
-                raise self.refuse(token, self.describe(token))
+                raise self.refused(token, self.describe(token))
             elif token.kind in ("word", "quoted"):
                 self._name(token, frame)
             else:
@@ -174,21 +165,21 @@ class Checker:
         if len(self.frames) > 1:
             raise self._unclosed(self.frames[-1], "the query ends")
         if self.dialect == "neo4j":
-            check_costs(self.query, self.tokens, self.parameters)
+            check_costs(self, self.parameters)
 
     def _unclosed(self, frame: Frame, where: str) -> QueryInvalid:
         """Return the error for a bracket that is still open; ``where`` names what comes instead of the closing one."""
-        return invalid(self.query, self.tokens[frame.start].start, f"the bracket {frame.opener}", f"is not closed before {where}")
+        return self.invalid(self.tokens[frame.start], f"the bracket {frame.opener}", f"is not closed before {where}")
 
     def _symbol(self, token: Token, frame: Frame) -> None:
         sign = token.text
         if sign == ";":
             if self.ahead().kind != "end" or len(self.frames) > 1:
-                raise self.refuse(token, "a second statement", "send one query at a time")
+                raise self.refused(token, "a second statement", "send one query at a time")
             self.take(1, "operator")
         elif frame.state == "clause" and sign != "}":
             if sign != "(" or not frame.opener or frame.procedure or frame.clause:
-                raise self.refuse(token, self.describe(token))
+                raise self.refused(token, self.describe(token))
             frame.state, frame.clause = "operand", "MATCH"  # EXISTS and COUNT take a bare pattern
         elif sign in "([{":
             self.enter(Frame(sign), 1)
@@ -196,7 +187,7 @@ class Checker:
             if frame.opener != _CLOSERS[sign]:
                 if frame.opener:
                     raise self._unclosed(frame, f"the {sign} that follows it")
-                raise invalid(self.query, token.start, f"the bracket {sign}", "has no opening bracket")
+                raise self.invalid(token, f"the bracket {sign}", "has no opening bracket")
             self.frames.pop()
             self.take(1, "clause" if frame.procedure else "operator")
         elif sign == ".":
@@ -205,21 +196,21 @@ class Checker:
             self.take(1, "operand" if sign == "*" and self.ahead().kind == "number" else "operator")
         else:
             if sign == "=~" and self.dialect == "neo4j":
-                check_regex(self.query, self.tokens, self.position, self.parameters)
+                check_regex(self, self.position, self.parameters)
             self.take(1, "operand")
 
     def _dot(self, token: Token, frame: Frame) -> None:
         """Accept a property of the value before the dot, or one in a map projection."""
         name, after = self.ahead(), self.ahead(2)
         if self.before and self.tokens[self.position - 1].kind == "number":
-            raise self.refuse(token, "a dot after a number", "write 1.0")
+            raise self.refused(token, "a dot after a number", "write 1.0")
         if frame.state == "operand" and frame.opener != "{":
-            raise self.refuse(token, "a dot without a name before it", "write variable.property")
+            raise self.refused(token, "a dot without a name before it", "write variable.property")
         if (name.text == "*" and frame.opener == "{") or (name.kind in ("word", "quoted") and after.text != "("):
             self.properties += [name] if name.text != "*" else []
             self.take(2, "operator")
         else:
-            raise self.refuse(name, self.describe(name), "a dot is followed by the name of a property")
+            raise self.refused(name, self.describe(name), "a dot is followed by the name of a property")
 
     def _keyword(self, token: Token, frame: Frame) -> bool:
         """Accept ``token`` as a keyword; return False when it is a name in this position."""
@@ -239,7 +230,7 @@ class Checker:
             if frame.opener and not frame.procedure and not frame.clause and self.ahead().text == "=":
                 frame.state, frame.clause = "operand", "MATCH"  # EXISTS { p = (a)-->(b) }
                 return False
-            raise self.refuse(token, self.describe(token))
+            raise self.refused(token, self.describe(token))
         return self._operator(token, frame)
 
     def _when(self) -> bool:
@@ -287,7 +278,7 @@ class Checker:
         elif frame.opener and not frame.query and word in CLAUSES:
             raise self._unclosed(frame, word)
         else:
-            raise self.refuse(token, self.describe(token))
+            raise self.refused(token, self.describe(token))
         return True
 
     def _clause(self, token: Token, frame: Frame) -> bool:
@@ -295,11 +286,11 @@ class Checker:
         if len(self.frames) == 1:
             self.top.append((word, self.position))
         if word == "YIELD" and frame.clause != "CALL":
-            raise self.refuse(token, "YIELD without CALL")
+            raise self.refused(token, "YIELD without CALL")
         if word == "OPTIONAL" and following not in ("MATCH", "CALL"):
-            raise self.refuse(token, "OPTIONAL without MATCH")
+            raise self.refused(token, "OPTIONAL without MATCH")
         if word == "ORDER" and following != "BY":
-            raise self.refuse(token, "ORDER without BY")
+            raise self.refused(token, "ORDER without BY")
         if word == "UNION":
             frame.clause = ""
             self.take(2 if following in ("ALL", "DISTINCT") else 1, "clause")
@@ -326,7 +317,7 @@ class Checker:
         self.take(1, "operand")
         name, parts = self.dotted()
         if name.lower() not in PROCEDURES[self.dialect]:
-            raise self.refuse(
+            raise self.refused(
                 self.here, f"CALL {name[:60]}", f"the procedures {', '.join(sorted(PROCEDURES[self.dialect]))} are allowed"
             )
         frame.clause = "CALL"
@@ -339,13 +330,13 @@ class Checker:
             if name.lower() not in FUNCTIONS[self.dialect]:
                 instead = INSTEAD[self.dialect].get(name.lower())
                 allowed = f"it is not among the reading functions of the {self.dialect} engine"
-                raise self.refuse(token, f"the function {name[:60]}", f"write {instead} on this engine" if instead else allowed)
+                raise self.refused(token, f"the function {name[:60]}", f"write {instead} on this engine" if instead else allowed)
             self.position += count
             if name.lower() == "wshortest" and self.ahead(2).text == ")" and self.ahead(3).kind == "number":
                 self.take(3, "operand")  # [* WSHORTEST(weight) 1..3]
                 return
             if name.lower() == "range" and self.dialect == "neo4j":
-                check_range(self.query, self.tokens, self.position, count, self.parameters)
+                check_range(self, self.position, count, self.parameters)
             self.enter(Frame("(", call=True), 1)
             return
         label = self.before in (":", "|", "&", "!") and frame.opener in ("(", "[")
@@ -382,30 +373,28 @@ class Checker:
         joined = following.kind == "word" and following.upper in CLAUSES | OPERATORS | ENDINGS
         ended = following.kind == "end" or (following.kind == "symbol" and following.text not in ("(", "[", "{"))
         if token.upper in HARD and (self.before in _ENDERS or not (joined or ended)):
-            raise self.refuse(token, token.upper)
+            raise self.refused(token, token.upper)
 
     def columns(self) -> list[str] | None:
         """Return the names that Neo4j gives the columns: aliases, or else the text of the expressions.
 
         None where the query's text does not determine them: ``RETURN *``, or a ``CALL`` without RETURN.
         """
-        returns = [place for place, (word, _) in enumerate(self.top) if word == "RETURN"]
+        returns = [number for number, (word, _) in enumerate(self.top) if word == "RETURN"]
         if not returns:
             return None
-        closing, index = matching(self.tokens), self.top[returns[-1]][1] + 1
+        start = self.top[returns[-1]][1] + 1
         end = self.top[returns[-1] + 1][1] if returns[-1] + 1 < len(self.top) else len(self.tokens) - 1
-        index += self.tokens[index].upper == "DISTINCT"
-        names, first = [], index
-        while index <= end:
-            if index == end or self.tokens[index].text in (",", ";"):
-                item = self.tokens[first:index]
-                if item and item[0].text == "*":
-                    return None
-                if item:
-                    aliased = len(item) > 2 and item[-2].upper == "AS"
-                    names.append(item[-1].name if aliased else self.query[item[0].start : item[-1].end])
-                first = index + 1
-            index = closing.get(index, index) + 1
+        start += self.tokens[start].upper == "DISTINCT"
+        end -= self.tokens[end - 1].text == ";"
+        names = []
+        for part in self.parts(start, end):
+            item = self.tokens[part.start : part.stop]
+            if item and item[0].text == "*":
+                return None
+            if item:
+                aliased = len(item) > 2 and item[-2].upper == "AS"
+                names.append(item[-1].name if aliased else self.query[item[0].start : item[-1].end])
         return names
 
     def limited(self, rows: int) -> str:
@@ -416,13 +405,9 @@ class Checker:
         word, position = self.top[-1]
         if word == "LIMIT":
             own = self.tokens[position + 1]
-            bounded = (
-                own.kind != "number"
-                or not own.text.isdecimal()
-                or int(own.text) <= rows
-                or self.tokens[position + 2].text not in ("", ";")
-            )
-            return self.query if bounded else f"{self.query[: own.start]}{rows}{self.query[own.end :]}"
+            larger = own.kind == "number" and own.text.isdecimal() and int(own.text) > rows
+            larger = larger and self.tokens[position + 2].text in ("", ";")
+            return f"{self.query[: own.start]}{rows}{self.query[own.end :]}" if larger else self.query
         end = self.tokens[-3 if self.tokens[-2].text == ";" else -2].end
         return f"{self.query[:end]}\nLIMIT {rows}"
 
