@@ -52,6 +52,8 @@ _MARK = "\ue000"
 """A private-use character, which does not occur in texts."""
 _NODE_OF_PATH = "node_of_path"
 _COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
+_ARGUMENTS = {"split": (2,), "rand": (0,), "round": (1, 2, 3), "substring": (2, 3)}
+"""Numbers of arguments of the rewritten functions that take another number than one; the engine refuses other numbers."""
 _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels", "list_transform", "list_filter", "split"}
 """Functions that return a list, for ``reverse``."""
 
@@ -175,9 +177,9 @@ class _Rewriter(Statement):
                 raise self.invalid(token, "size of a pattern", "is no longer Cypher; write COUNT { pattern }")
             if name in ("startnode", "endnode"):
                 return self._end(index, end)
-            if name in self.functions:
-                return self.functions[name](self._arguments(index + 1), index), end + 1
-            if name == "reduce":
+            if name in self.functions and len(parts := self._arguments(index + 1)) in _ARGUMENTS.get(name, (1,)):
+                return self.functions[name](parts, index), end + 1
+            if name == "reduce" and end > index + 8:  # else it is incomplete, which the engine says
                 return self._reduce(index, end), end + 1
         if token.upper in ("EXISTS", "COUNT") and after.text == "{" and self.tokens[index + 2].upper not in CLAUSES:
             end = self.closing[index + 1]

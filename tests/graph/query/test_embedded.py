@@ -194,6 +194,14 @@ def test_engine_errors_are_one_plain_sentence(graph: Path, query: str, sentence:
 
 
 @pytest.mark.parametrize(
+    "call", ["head()", "split('a')", "substring('a')", "rand(1)", "round()", "log(1, 2)", "reverse()", "labels()", "reduce()"]
+)
+def test_a_function_with_a_wrong_number_of_arguments_is_a_fault_of_the_query(graph: Path, call: str) -> None:
+    with pytest.raises(QueryInvalid):
+        run_embedded(graph, f"RETURN {call} AS x")
+
+
+@pytest.mark.parametrize(
     ("query", "sentence"),
     [
         ("MATCH (c:concept) RETURN c", "the graph has no node label concept (line 1, column 10), where Neo4j .* mean Concept"),
