@@ -7,8 +7,9 @@ files, settings and users to be read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..lazy import lazy_names
 from .embedded import close_workers, run_embedded
 from .validator import check
 
@@ -16,11 +17,4 @@ if TYPE_CHECKING:
     from .neo4j import run_neo4j
 
 __all__ = ["check", "close_workers", "run_embedded", "run_neo4j"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "run_neo4j":  # the driver takes a while to import
-        from .neo4j import run_neo4j
-
-        return run_neo4j
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, {".neo4j": "run_neo4j"})  # the driver takes a while to import

@@ -61,10 +61,10 @@ class _Pool:
         self.parts: dict[str, list[str]] = {}
 
     @contextlib.contextmanager
-    def lend(self, file: Path, deadline: float, most: int) -> Iterator[Worker]:
-        """Lend a worker that has the current ``file`` open; wait until ``deadline`` at most while ``most`` are busy."""
+    def lend(self, file: Path, deadline: float, at_once: int) -> Iterator[Worker]:
+        """Lend a worker that has the current ``file`` open; wait until ``deadline`` at most while ``at_once`` are busy."""
         with self.free:
-            while self.busy >= most:
+            while self.busy >= at_once:
                 if not self.free.wait(deadline - time.monotonic()):
                     raise GraphBusy("too many queries run on this graph at once; try again in a moment")
             self.busy += 1
@@ -90,8 +90,8 @@ class _Pool:
         """
 
         def rows(text: str) -> list[Any]:
-            found: list[Any] = worker.rows(text, {}, 10_000, deadline - time.monotonic())["rows"]
-            return found
+            answer: list[Any] = worker.rows(text, {}, 10_000, deadline - time.monotonic())["rows"]
+            return answer
 
         if self.version != worker.version:
             self.parts, self.relations, self.version = {}, {}, worker.version
@@ -103,13 +103,14 @@ class _Pool:
 
         def names(relation: str) -> list[str]:
             if relation.lower() not in known:
-                found: list[str] = []
+                relations: list[str] = []
                 with contextlib.suppress(ValueError, QueryInvalid):  # not a well-formed name, or no such table
                     for table in (relation, *parts.get(relation.lower(), ())):
-                        found += [str(row[0]) for row in rows(query("relation_names", "embedded").naming(RELATION=table).text)]
+                        listing = query("relation_names", "embedded").naming(RELATION=table)
+                        relations += [str(row[0]) for row in rows(listing.text)]
                 added = from_row(rows(query("manifest").text)[0]).relations
-                found += [name for name in added if name.lower() == relation.lower()]
-                known[relation.lower()] = list(dict.fromkeys(found))
+                relations += [name for name in added if name.lower() == relation.lower()]
+                known[relation.lower()] = list(dict.fromkeys(relations))
             return known[relation.lower()]
 
         return names, parts
@@ -334,14 +335,12 @@ class Worker:
 
 def version(file: Path) -> tuple[tuple[int, int, int], ...]:
     """Return inode, modification time and size of the database and its write-ahead log, which change with every write."""
-    found = []
+    versions = []
     for path in (file, file.with_name(file.name + ".wal")):
-        try:
+        with contextlib.suppress(OSError):
             stat = path.stat()
-        except OSError:
-            continue
-        found.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
-    return tuple(found)
+            versions.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
+    return tuple(versions)
 
 
 def _line(message: str) -> str:
@@ -449,32 +448,32 @@ def failure(kind: str, message: str, timeout: float, query: str, tokens: Sequenc
         return QueryRefused(f"the engine refused to do more than read ({line})")
     if kind == "engine":
         return GraphError(f"the engine failed ({line}); load the graph again if this happens with every query")
-    if found := _SYNTAX.search(message):
-        return QueryInvalid(_syntax_error(found, query, sent))
+    if match := _SYNTAX.search(message):
+        return QueryInvalid(_syntax_error(match, query, sent))
     for pattern, sentence in _SENTENCES:
-        if found := re.search(pattern, _KIND.sub("", message)):
-            return QueryInvalid(sentence.format(**_words(found, query, tokens)))
+        if match := re.search(pattern, _KIND.sub("", message)):
+            return QueryInvalid(sentence.format(**_words(match, query, tokens)))
     return QueryInvalid(f"the query cannot be run: {line}")
 
 
-def _words(found: re.Match[str], query: str, tokens: Sequence[Token]) -> dict[str, str]:
-    """Return what the sentence for the message ``found`` is filled with."""
-    given = found.groupdict()
-    name = given.get("name", "").strip(".,")
+def _words(match: re.Match[str], query: str, tokens: Sequence[Token]) -> dict[str, str]:
+    """Return what the sentence for a message is filled with; ``match`` is that of its pattern."""
+    groups = {name: text or "" for name, text in match.groupdict().items()}
+    name = groups.get("name", "").strip(".,")
     same = [token for token in tokens if token.name.lower() == name.lower() or token.text[1:-1] == name]
     token = same[0] if same else None
     start = token.start if token else query.find(name) if name else -1
-    if "type" in given and len(same) > 1:  # any of them may be meant
+    if "type" in groups and len(same) > 1:  # any of them may be meant
         start = -1
     shown = name if token is None or token.kind == "string" else token.name
     return {
         "name": shown,
         "at": f" ({place(query, start)})" if start >= 0 else "",
         "function": f"the {'function' if name.isidentifier() else 'operator'} {shown if token else name.lower()}",
-        "type": given["type"].lower() if "form" in given else _type(given.get("type") or ""),
-        "types": " and ".join(_type(part) for part in (given.get("types") or "").split(",") if part) or "nothing",
-        "wanted": _type(given.get("wanted") or given.get("choice") or ""),
-        "form": (given.get("form") or "").strip("()."),
+        "type": groups["type"].lower() if "form" in groups else _type(groups.get("type", "")),
+        "types": " and ".join(_type(part) for part in groups.get("types", "").split(",") if part) or "nothing",
+        "wanted": _type(groups.get("wanted") or groups.get("choice", "")),
+        "form": groups.get("form", "").strip("()."),
     }
 
 
@@ -485,10 +484,10 @@ def _type(name: str) -> str:
     return _TYPES.get(re.split(r"[(\[]", name)[0] if not name.endswith("[]") else "LIST", "a whole number")
 
 
-def _syntax_error(found: re.Match[str], query: str, sent: str) -> str:
+def _syntax_error(match: re.Match[str], query: str, sent: str) -> str:
     """Return the sentence for a syntax error, with its position where the query was sent as it was written up to there."""
     lines = sent.split("\n")
-    row, column = int(found[1]) - 1, int(found[2])
+    row, column = int(match[1]) - 1, int(match[2])
     offset = sum(len(line) + 1 for line in lines[:row]) + column
     if offset >= len(query.rstrip(" ;\n")):
         return "the query has a syntax error: it ends too early"

@@ -59,14 +59,14 @@ class _Slots:
         self.running = 0
         self.late = 0
 
-    def take(self, seconds: float, most: int) -> None:
-        """Wait until fewer than ``most`` queries run, at most ``seconds``; do not wait when all of them are late."""
+    def take(self, seconds: float, at_once: int) -> None:
+        """Wait until fewer than ``at_once`` queries run, at most ``seconds``; do not wait when all of them are late."""
         with self.changed:
-            self.changed.wait_for(lambda: self.running < most or self.late >= most, seconds)
-            if self.running >= most:
+            self.changed.wait_for(lambda: self.running < at_once or self.late >= at_once, seconds)
+            if self.running >= at_once:
                 raise GraphBusy(
                     f"{self.running} queries still run in the Neo4j server, {self.late} of them past their time limit, and at "
-                    f"most {most} may run at once; try again later"
+                    f"most {at_once} may run at once; try again later"
                 )
             self.running += 1
 
@@ -271,8 +271,8 @@ def _listed(driver: neo4j.Driver, database: str | None, tag: str) -> tuple[bool,
     show = query("transaction", "neo4j")
     with driver.session(database=database, default_access_mode=neo4j.READ_ACCESS) as session:
         result = session.run(neo4j.Query(show.text, timeout=_LAST_POLL), {"tag": tag})
-        found = bool(result.values())
-        return found, str(result.consume().server.address)
+        listed = bool(result.values())
+        return listed, str(result.consume().server.address)
 
 
 def _collect(result: neo4j.Result, limit: int) -> QueryResult:

@@ -73,8 +73,8 @@ def tokenize(query: str) -> list[Token]:
     """Return the tokens of ``query`` without white space and comments, with an ``end`` token last."""
     if len(query) > MAX_CHARACTERS:
         raise QueryRefused(f"the query has {len(query):,} characters; the maximum is {MAX_CHARACTERS:,}; pass data as parameters")
-    if found := _CONTROL.search(query):
-        raise refused(query, found.start(), "a control character", "write plain text with ordinary line ends")
+    if control := _CONTROL.search(query):
+        raise refused(query, control.start(), "a control character", "write plain text with ordinary line ends")
     for escape in _ESCAPE.finditer(query):
         if chr(int(escape[1], 16)) in _CLOSING or 0xD800 <= int(escape[1], 16) < 0xE000:
             what = f"the escape {escape[0]}"
@@ -97,22 +97,22 @@ def _read(query: str, start: int) -> Token:
     first = query[start]
     kind: Kind
     if first in "'\"":
-        kind, found, what = "string", _STRING.match(query, start), "a string without its closing quote"
+        kind, match, what = "string", _STRING.match(query, start), "a string without its closing quote"
     elif first == "`":
-        kind, found, what = "quoted", _QUOTED.match(query, start), "a quoted name that is empty or has no closing backtick"
+        kind, match, what = "quoted", _QUOTED.match(query, start), "a quoted name that is empty or has no closing backtick"
     elif first == "$":
-        kind, found, what = "parameter", _PARAMETER.match(query, start), "a $ without a parameter's name"
+        kind, match, what = "parameter", _PARAMETER.match(query, start), "a $ without a parameter's name"
     elif query.startswith("/*", start):
         raise refused(query, start, "a comment without its end", "close it with */")
     elif first.isdecimal() or (first == "." and query[start + 1 : start + 2].isdecimal() and query[start - 1 : start] != "."):
-        kind, found, what = "number", _NUMBER.match(query, start), "a digit other than 0 to 9"
-    elif found := _WORD.match(query, start):
+        kind, match, what = "number", _NUMBER.match(query, start), "a digit other than 0 to 9"
+    elif match := _WORD.match(query, start):
         kind, what = "word", ""
     else:
-        kind, found, what = "symbol", _SYMBOL.match(query, start), f"the character {first!a}"
-    if found is None:
+        kind, match, what = "symbol", _SYMBOL.match(query, start), f"the character {first!a}"
+    if match is None:
         raise refused(query, start, what, "strings, names in backticks, numbers, $parameters and Cypher's symbols are allowed")
-    text, end = found[0], found.end()
+    text, end = match[0], match.end()
     if kind == "number" and not text.isascii():
         raise refused(query, start, f"the number {text!a}", "write numbers with the digits 0 to 9")
     if kind == "number" and _WORD.match(query, end):

@@ -486,14 +486,15 @@ def _shape(value: Any, name: str) -> Any:
     return "truth values" if isinstance(value, bool) else "text" if isinstance(value, str) else "numbers"
 
 
-def _merged(one: Any, other: Any, name: str) -> Any:
-    if one is None or other is None or one == other:
-        return other if one is None else one
-    if isinstance(one, list) and isinstance(other, list):
-        return [_merged(one[0], other[0], name)]
-    if isinstance(one, dict) and isinstance(other, dict):
-        return {key: _merged(one.get(key), other.get(key), name) for key in one.keys() | other.keys()}
-    kinds = sorted({"list": "lists", "dict": "dictionaries"}.get(type(kind).__name__, kind) for kind in (one, other))
+def _merged(shape: Any, other: Any, name: str) -> Any:
+    """Return the type that fits values of both types."""
+    if shape is None or other is None or shape == other:
+        return other if shape is None else shape
+    if isinstance(shape, list) and isinstance(other, list):
+        return [_merged(shape[0], other[0], name)]
+    if isinstance(shape, dict) and isinstance(other, dict):
+        return {key: _merged(shape.get(key), other.get(key), name) for key in shape.keys() | other.keys()}
+    kinds = sorted({"list": "lists", "dict": "dictionaries"}.get(type(kind).__name__, kind) for kind in (shape, other))
     raise InputError(f"${name} mixes {' and '.join(kinds)} in one list; the embedded engine takes lists of one type")
 
 

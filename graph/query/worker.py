@@ -102,7 +102,7 @@ class Session:
         except (RuntimeError, TypeError, ValueError) as error:  # also while fetching, for a text cut within a character
             return _failure(_kind(str(error)), str(error))
 
-    def _fetch(self, result: Any, limit: int, most: int) -> str:
+    def _fetch(self, result: Any, limit: int, max_bytes: int) -> str:
         rows: list[str] = []
         size, truncated = 0, False
         while result.has_next():
@@ -111,7 +111,7 @@ class Session:
                 break
             row = json.dumps([plain(value) for value in result.get_next()], allow_nan=False, ensure_ascii=False)
             size += len(row)
-            if size > most:
+            if size > max_bytes:
                 truncated = bool(rows)
                 if not rows:
                     return _failure("size")
@@ -137,11 +137,11 @@ def _kind(message: str) -> str:
     return "engine" if message.startswith(("IO exception", "Storage exception", "Checkpoint exception")) else "query"
 
 
-def _limit(kind: int, most: int) -> None:
+def _limit(kind: int, limit: int) -> None:
     import resource
 
     try:
-        resource.setrlimit(kind, (most, most))
+        resource.setrlimit(kind, (limit, limit))
     except (ValueError, OSError):
         return
 
@@ -157,14 +157,14 @@ def _address_space() -> int:
 
 def _lines(source: int, idle: float) -> Any:
     """Yield the lines of the input; end with the input, or after ``idle`` seconds without a line."""
-    kept = b""
+    unfinished = b""
     while True:
         if os.name == "posix" and not select.select([source], [], [], idle)[0]:
             return
         read = os.read(source, 1 << 16)
         if not read:
             return
-        *lines, kept = (kept + read).split(b"\n")
+        *lines, unfinished = (unfinished + read).split(b"\n")
         yield from lines
 
 
