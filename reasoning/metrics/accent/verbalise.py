@@ -13,21 +13,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .events import (
-    EFFECTS,
-    FEELINGS,
-    OF_OTHERS,
-    WANTS,
-    base_form,
-    head_form,
-    is_adverb,
-    is_past,
-    progressive,
-    split_subject,
-    tail_form,
-    third_person,
-    verb_place,
-)
+from .events import EFFECTS, FEELINGS, OF_OTHERS, WANTS, head_form, split_subject, tail_form
+from .verb_forms import base_form, is_adverb, is_past, progressive, third_person, verb_place
 
 # Tails as statements, the wording in which they are embedded: ``to feed the dog`` under xWant becomes ``PersonX feeds the dog``.
 #

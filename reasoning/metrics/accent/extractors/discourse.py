@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..events import third_person
+from ..verb_forms import third_person
 from .clauses import Clause, Mood
 from .phrases import ATTITUDES, EVALUATIONS, EXCLAMATIONS, FEELINGS, NO_EVENTS, THANKS, Participant, Speaker, Words
 

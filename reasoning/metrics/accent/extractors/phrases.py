@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from ....text.parsing import Parse, Word
-from ..events import third_person
+from ..verb_forms import third_person
 
 # Word lists of the rules: English lemmas in lower case.
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tacit.reasoning.metrics.accent.events import RELATIONS, verb_place
+from tacit.reasoning.metrics.accent.events import RELATIONS
+from tacit.reasoning.metrics.accent.verb_forms import verb_place
 from tacit.reasoning.metrics.accent.verbalise import VERBALISED, agreeing, statement, verbalise, with_capitals
 
 
