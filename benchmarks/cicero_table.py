@@ -24,9 +24,8 @@ from tacit.graph import open_graph
 from tacit.graph.questions import Instance
 from tacit.reasoning.inference.choice_figures import figures
 from tacit.reasoning.inference.choosing import load_chooser
-from tacit.reasoning.inference.head import fit
 from tacit.reasoning.inference.judges import FORM, form_of
-from tacit.reasoning.training.choice_head import CONTROL, FOLDS, SHIPPED_LIMITS, Measured, Split, measure
+from tacit.reasoning.training.choice_head import CONTROL, FOLDS, SHIPPED_LIMITS, Measured, Split, fit_head, measure
 from tacit.reasoning.training.corpora import k_folds
 
 Floats = NDArray[np.float64]
@@ -43,7 +42,7 @@ def tables_of(instances: list[Instance], groups: NDArray[np.int64], parts: dict[
         split = Split(instances, groups, one.train, one.test, STRONGEST, seed)
         found = {" + ".join(row): split.scores(instances, parts, row) for row in rows}
         found[shipped] = Split(instances, groups, one.train, one.test, SHIPPED_LIMITS, seed).scores(instances, {}, [CONTROL])
-        head = fit(FORM, [form[place] for place in split.train], [instances[place].correct for place in split.train])
+        head = fit_head(FORM, [form[place] for place in split.train], [instances[place].correct for place in split.train])
         found[small] = [head.scores(form[place]).tolist() for place in split.test]
         for name, each in found.items():
             for place, values in zip(split.test, each, strict=True):

@@ -31,8 +31,9 @@ from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
+    from ...reasoning.evaluation.correlation import Interval
     from ...reasoning.metrics.accent.events import EventTuple, Extractor
-    from ...reasoning.metrics.accent.extractors.extraction_eval import Encode, Estimate, Presence
+    from ...reasoning.metrics.accent.extractors.extraction_eval import Encode, Presence
     from ...reasoning.metrics.accent.scorers.base import TupleScore, TupleScorer
 
 _SCORER_OPTIONS = ("model", "probe", "comet", "remember", "nearest", "threshold", "encoder", "device", "dtype")
@@ -369,9 +370,9 @@ def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed:
     print(f"[ ] 95% bootstrap intervals over dialogues, {count(resamples)} resamples, seed {seed}")
 
 
-def _number(one: Estimate) -> str:
+def _number(one: Interval) -> str:
     return "" if one.value is None else f"{one.value:.3f}"
 
 
-def _interval(one: Estimate) -> str:
+def _interval(one: Interval) -> str:
     return "" if one.value is None else f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"

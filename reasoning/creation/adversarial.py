@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Answered, Question
-from ..inference.choice_figures import Interval, folds, interval
+from ..inference.choice_figures import Interval, interval
+from ..training.corpora import k_folds
 from .discriminators import Discriminator, Problem, Scorer
 from .tfidf import words_of
 
@@ -119,10 +120,12 @@ def filter_choices(
         InputError: there are fewer dialogues than folds, or fewer than two folds.
     """
     ids = [one.id for one in problem.instances]
-    if not 2 <= number_of_folds <= len(set(ids)):
-        raise InputError(
-            f"{len(set(ids))} dialogues cannot be divided into {number_of_folds} folds; give 2 or more, at most one a dialogue"
-        )
+    dialogues = np.unique(ids, return_inverse=True)[1]
+
+    def test_parts(seed: int) -> list[NDArray[np.int64]]:
+        return [fold.test for fold in k_folds(dialogues, number_of_folds, seed)]
+
+    fresh = test_parts(seed)
     state = [_drawn(problem, number, wrong, seed) for number in range(len(ids))]
     first = state
     finished: list[Round] = []
@@ -132,7 +135,7 @@ def filter_choices(
         won: list[float] = []
         following = list(state)
         swapped = 0
-        for number, scorer in _held_out(problem, discriminator, state, folds(ids, number_of_folds, seed + 1 + current), progress):
+        for number, scorer in _held_out(problem, discriminator, state, test_parts(seed + 1 + current), progress):
             scores = scorer(number, range(len(problem.texts[number])))
             best = float(scores[: problem.right(number)].max())
             won.append(float(all(scores[place] < best for place in state[number])))
@@ -147,7 +150,6 @@ def filter_choices(
             break
         finished.append(Round(current + 1, accuracy, swapped))
         state = following
-    fresh = folds(ids, number_of_folds, seed)
     figures = []
     for choices in (first, state):
         accuracies = np.zeros(len(ids))

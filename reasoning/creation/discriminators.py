@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ...graph.errors import ModelError
 from ...graph.questions import Answered, Instance, target_place, without_speaker
-from ..inference.head import fit as fit_head
 from ..inference.judges import DENIAL, OPPOSING
+from ..training.choice_head import fit_head
 from ..training.recipe import CiceroRecipe
 from .tfidf import TfIdf, cosine, words_of
 
@@ -55,7 +55,7 @@ class Discriminator(Protocol):
 
 
 class Lexical:
-    """A linear ranker: logistic regression on differences of right and wrong choices, :func:`tacit.reasoning.inference.head.fit`.
+    """A linear ranker: logistic regression on differences of right and wrong choices, as in ``tacit train choice-head``.
 
     Features of an answer: log of its length in characters; its denials and verbs that oppose, at most 2 each; TF-IDF cosines with
     the target, the whole dialogue, the nearest turn and the turn after the target; and ``words``, the mean log odds of its words

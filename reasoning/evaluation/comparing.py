@@ -1,7 +1,7 @@
 """Two systems compared by what they answered to the same histories: paired differences of each metric, over conversations.
 
-The interval of a difference is the 95% percentile interval of a bootstrap that draws whole conversations, as ``tacit evaluate``
-does, since responses of one conversation are alike.
+The interval of a difference is the 95% percentile interval of a bootstrap that draws whole conversations, since responses of
+one conversation are alike.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..base import Score
 from ..registry import METRIC_REGISTRY
 from .agreement import conversations
 from .correlation import Floats, interval, p_of_difference
-from .resampling import counts
+from .resampling import ratios
 
 if TYPE_CHECKING:
     from ..scorer import Reasoner
@@ -29,8 +29,6 @@ Progress = Callable[[int], object]
 
 LEAST_CONVERSATIONS = 10
 """Fewest conversations from which an interval is computed; a bootstrap of fewer is too narrow."""
-
-_BLOCK = 500  # resamples in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,25 +176,15 @@ def paired_difference(
     one, other = first[known], second[known]
     difference = other - one
     group = np.unique(groups[known], return_inverse=True)[1]
-    sums = np.bincount(group, weights=difference).astype(np.float64)
+    sums = np.bincount(group, weights=difference)
     sizes = np.bincount(group)
-    drawn = np.concatenate([
-        _means([counts(len(sizes), seed, number) for number in range(start, min(start + _BLOCK, resamples))], sums, sizes)
-        for start in range(0, resamples, _BLOCK)
-    ])  # fmt: skip
+    drawn = ratios(sums, sizes, resamples=resamples, seed=seed)
     low, high, p = (*interval(drawn), p_of_difference(drawn)) if len(sizes) >= LEAST_CONVERSATIONS else (None, None, None)
     ups = -difference if better == "lower" else difference
     return PairedDifference(
         metric, better, n, left_out, len(sizes), float(one.mean()), float(other.mean()), float(difference.mean()), low, high,
         p, int((ups > 0).sum()), int((ups == 0).sum()), int((ups < 0).sum()),
     )  # fmt: skip
-
-
-def _means(drawn: Sequence[NDArray[np.int64]], sums: Floats, sizes: NDArray[np.int64]) -> Floats:
-    """Return the mean difference within each resample, shape (resamples,)."""
-    times = np.array(drawn)
-    found: Floats = (times @ sums) / (times @ sizes)
-    return found
 
 
 def _largest(pairs: Sequence[tuple[Item, Item]], values: Floats, reasoner: Reasoner, number: int) -> tuple[ContrastedItem, ...]:

@@ -30,7 +30,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interval(Json):
-    """A correlation, -1 to 1, and the bounds of its 95% bootstrap interval; None where undefined."""
+    """A number, and the bounds of its 95% bootstrap interval; None where undefined."""
 
     value: float | None = None
     low: float | None = None
@@ -39,7 +39,7 @@ class Interval(Json):
 
 @dataclass(frozen=True, slots=True)
 class Correlation(Interval):
-    """A correlation with its interval and its two-sided p-value; None where undefined."""
+    """A correlation, -1 to 1, with its interval and its two-sided p-value; None where undefined."""
 
     p: float | None = None
 

@@ -1,4 +1,4 @@
-"""Bootstrap resamples of rated items, with correlations and regression lines within each: the compiled part of the evaluation.
+"""Bootstrap resamples of groups of items, with correlations, regression lines and ratios within each.
 
 Resample ``b`` of ``n`` items under a seed is a function of these three numbers alone (SplitMix64, Steele et al., OOPSLA 2014),
 so every metric gets the same resamples and none has to be stored. A resample is a weight for each item, and ranks within a
@@ -8,6 +8,7 @@ resample follow from the weights, since the order of the items by score is the s
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
 _BATCH = 500  # resamples between two calls of the progress callback
+_DRAWN_AT_ONCE = 1 << 22  # groups drawn into memory by `ratios`
 
 
 def correlations(
@@ -73,6 +75,25 @@ def lines(x: Floats, y: Floats, *, groups: NDArray[np.int64] | None = None, resa
     _fit(x - middle, y - centre, clusters, np.uint64(seed), found)
     found[:, 0] += centre - found[:, 1] * middle
     return found
+
+
+def ratios(numerators: NDArray[Any], denominators: NDArray[Any], *, resamples: int = 10_000, seed: int = 0) -> Floats:
+    """Return the sum of ``numerators`` by that of ``denominators`` within every resample of groups, shape ``(resamples,)``.
+
+    With sums and sizes of groups these are means over the items. The resamples are those of numpy's default generator, not of
+    :func:`counts`; where the denominators add up to 0 the ratio is NaN.
+
+    Args:
+        numerators, denominators: one number a group, of one length >= 1.
+    """
+    random, groups = np.random.default_rng(seed), len(numerators)
+    result = np.empty(resamples)
+    block = max(1, _DRAWN_AT_ONCE // groups)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for first in range(0, resamples, block):
+            drawn = random.integers(groups, size=(min(block, resamples - first), groups))
+            result[first : first + block] = numerators[drawn].sum(axis=1) / denominators[drawn].sum(axis=1)
+    return result
 
 
 def counts(items: int, seed: int, number: int) -> NDArray[np.int64]:

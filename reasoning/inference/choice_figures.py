@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance
+from ..evaluation.resampling import ratios
 
 Floats = NDArray[np.float64]
 
@@ -74,20 +75,6 @@ def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_00
     interval."""
     names, groups = np.unique(np.asarray(dialogues), return_inverse=True)
     sums = np.bincount(groups, weights=values, minlength=len(names))
-    sizes = np.bincount(groups, minlength=len(names)).astype(np.float64)
-    rng = np.random.default_rng(seed)
-    means = np.empty(resamples)
-    for place in range(resamples):
-        drawn = rng.integers(0, len(names), len(names))
-        means[place] = sums[drawn].sum() / sizes[drawn].sum()
-    low, high = np.quantile(means, (0.025, 0.975)).tolist()
+    sizes = np.bincount(groups, minlength=len(names))
+    low, high = np.quantile(ratios(sums, sizes, resamples=resamples, seed=seed), (0.025, 0.975)).tolist()
     return Interval(float(values.mean()), low, high)
-
-
-def folds(dialogues: Sequence[str], number: int = 10, seed: int = 0) -> list[NDArray[np.int64]]:
-    """Return the indices of the instances of each fold; all instances of a dialogue are in one."""
-    names = sorted(set(dialogues))
-    order = np.random.default_rng(seed).permutation(len(names))
-    fold_of = {names[place]: rank % number for rank, place in enumerate(order.tolist())}
-    mine = np.array([fold_of[name] for name in dialogues])
-    return [np.flatnonzero(mine == fold) for fold in range(number)]

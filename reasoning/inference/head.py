@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.errors import InputError, ModelError, reason_of
+from ...graph.errors import ModelError, reason_of
 from ..models.modelfile import digest_of, read_model
 from .judges import FORM, FormModel
 
@@ -32,9 +32,6 @@ VERSION = 1
 TRAIN = "tacit train choice-head"
 
 _LARGEST = 2**22
-
-RIDGE = 1.0
-"""Penalty of the squared weights, of standardised features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,39 +133,3 @@ def open_heads(path: Path | str) -> Heads:
 def shipped_heads() -> Heads:
     """Return the heads that ship; their card is beside them in ``choice_head/README.md``."""
     return open_heads(SHIPPED)
-
-
-def fit(features: Sequence[str], values: Sequence[Matrix], correct: Sequence[Sequence[int]], *, name: str = "fitted") -> Head:
-    """Fit a head: logistic regression on the difference of each right choice and each wrong one of the same instance.
-
-    Each instance has the same weight, whatever its number of pairs; the penalty is :data:`RIDGE` on standardised features.
-    ``values`` of an instance have the shape (choices, features).
-    """
-    from scipy.optimize import minimize
-
-    parts, weights = [], []
-    for each, right in zip(values, correct, strict=True):
-        good = np.zeros(len(each), dtype=bool)
-        good[list(right)] = True
-        if good.all() or not good.any():
-            continue
-        pairs = (each[good][:, None, :] - each[~good][None, :, :]).reshape(-1, each.shape[1])
-        parts.append(pairs)
-        weights.append(np.full(len(pairs), 1 / len(pairs)))
-    if not parts:
-        raise InputError("no instance has right and wrong choices; give instances with Correct Answers")
-    pairs, importance = np.concatenate(parts), np.concatenate(weights)
-    spread = np.concatenate([centred(each) for each in values]).std(axis=0)
-    scale = np.where(spread > 1e-12, spread, 1.0)
-    x = pairs / scale
-
-    def loss(w: Matrix) -> tuple[float, Matrix]:
-        margins = x @ w
-        value = importance @ np.logaddexp(0.0, -margins) + RIDGE / 2 * w @ w
-        slope = -importance / (1 + np.exp(np.clip(margins, -500, 500)))
-        return float(value), x.T @ slope + RIDGE * w
-
-    found = minimize(
-        loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-9}
-    )
-    return Head(tuple(features), np.asarray(found.x / scale, dtype=np.float64), name)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ..base import Signature
+from ..evaluation.resampling import ratios
 from ..models.batching import padded, together
 from ..models.causal_lm import CausalModel, open_causal
 from ..models.hub import need
@@ -36,6 +37,7 @@ LONGEST = 256
 _CLOSE = 2e-3  # differences of log-probabilities and of probability mass below this are decided with the text alone
 _STREAM = 64  # histories that are sorted by length together
 _AT_ONCE = 40
+_LARGEST_EXPONENT = 700.0  # whose exponential is a finite number
 
 
 class Turn(NamedTuple):
@@ -60,22 +62,17 @@ class Perplexity:
     @property
     def value(self) -> float:
         """Exponential of the mean over all tokens, >= 1; NaN without tokens."""
-        return _perplexity(float(self.nats.sum()), int(self.tokens.sum()))
+        tokens = int(self.tokens.sum())
+        return math.exp(min(float(self.nats.sum()) / tokens, _LARGEST_EXPONENT)) if tokens else math.nan
 
     def interval(self, groups: Sequence[Any], resamples: int = 10_000, seed: int = 0) -> tuple[float, float]:
         """Return the 95% interval of the value by a bootstrap over ``groups``, one for each turn, such as its dialogue."""
-        places: dict[Any, int] = {}
-        owner = np.array([places.setdefault(group, len(places)) for group in groups])
-        nats, tokens = (np.bincount(owner, weights=each, minlength=len(places)) for each in (self.nats, self.tokens))
-        random = np.random.default_rng(seed)
-        drawn = (random.integers(len(places), size=len(places)) for _ in range(resamples))
-        found = [_perplexity(float(nats[rows].sum()), int(tokens[rows].sum())) for rows in drawn]
-        low, high = np.nanpercentile(found, [2.5, 97.5]).tolist()
+        numbers: dict[Any, int] = {}
+        owner = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
+        nats, tokens = (np.bincount(owner, weights=each, minlength=len(numbers)) for each in (self.nats, self.tokens))
+        means = ratios(nats, tokens, resamples=resamples, seed=seed)
+        low, high = np.nanpercentile(np.exp(np.minimum(means, _LARGEST_EXPONENT)), [2.5, 97.5]).tolist()
         return low, high
-
-
-def _perplexity(nats: float, tokens: int) -> float:
-    return math.exp(min(nats / tokens, 700.0)) if tokens else math.nan
 
 
 def coded(model: CausalModel, turns: Sequence[Turn], longest: int = LONGEST) -> list[tuple[tuple[int, ...], int]]:

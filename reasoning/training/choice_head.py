@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError
 from ...graph.questions import Instance, without_speaker
 from ..inference.choice_figures import figures, interval
-from ..inference.head import Heads, centred, fit, heads_from, joined
+from ..inference.head import Head, Heads, centred, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
 from .corpora import k_folds, telling_turns
@@ -35,6 +35,9 @@ LEAST, LEAST_DIALOGUES = 10, 5
 
 PENALTY = 2.0
 """Penalty of the squared weights of the form model, of standardised features of form, and of words where they occur."""
+
+RIDGE = 1.0
+"""Penalty of the squared weights of judges' features, which are standardised."""
 
 LEAST_GROUPS = 20
 FOLDS, INNER = 10, 5
@@ -74,6 +77,30 @@ def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> 
     by_form = {name: round(float(one), 4) for name, one in zip(FORM, weights[: len(FORM)] / scale, strict=True)}
     by_term = {term: round(float(one), 4) for term, one in zip(kept, weights[len(FORM) :], strict=True)}
     return FormModel(by_form, by_term, digest_of(json.dumps([by_form, by_term], sort_keys=True).encode()))
+
+
+def fit_head(features: Sequence[str], values: Sequence[Matrix], correct: Sequence[Sequence[int]]) -> Head:
+    """Fit a head: logistic regression on the difference of each right choice and each wrong one of the same instance.
+
+    Each instance has the same weight, whatever its number of pairs; the penalty is :data:`RIDGE` on standardised features.
+    ``values`` of an instance have the shape (choices, features).
+    """
+    differences, weights = [], []
+    for each, right in zip(values, correct, strict=True):
+        good = np.zeros(len(each), dtype=bool)
+        good[list(right)] = True
+        if good.any() and not good.all():
+            pairs = (each[good][:, None, :] - each[~good][None, :, :]).reshape(-1, each.shape[1])
+            differences.append(pairs)
+            weights.append(np.full(len(pairs), 1 / len(pairs)))
+    if not differences:
+        raise InputError("no instance has right and wrong choices; give instances with Correct Answers")
+    spread = np.concatenate([centred(each) for each in values]).std(axis=0)
+    scale = np.where(spread > 1e-12, spread, 1.0)
+    coefficients = logistic(
+        np.concatenate(differences) / scale, np.concatenate(weights), RIDGE, maxiter=1000, ftol=1e-13, gtol=1e-9
+    )
+    return Head(tuple(features), coefficients / scale, "fitted")
 
 
 def unseen_form(
@@ -191,7 +218,7 @@ class Split:
         own = {name: Measured(part.features, [part.values[place] for place in places]) for name, part in parts.items()}
         own[CONTROL] = Measured(("form",), [self.form[place] for place in places])
         features, values = side_by_side(own, judges)
-        head = fit(features, values[: len(self.train)], [instances[place].correct for place in self.train])
+        head = fit_head(features, values[: len(self.train)], [instances[place].correct for place in self.train])
         return [head.scores(each).tolist() for each in values[len(self.train) :]]
 
 
@@ -225,7 +252,7 @@ def train_heads(
     for size in range(1, len(judges) + 1):
         for group in combinations(judges, size):
             names, values = side_by_side(everything, group)
-            head = fit(names, values, [one.correct for one in instances])
+            head = fit_head(names, values, [one.correct for one in instances])
             weights[joined(group)] = {name: round(float(one), 4) for name, one in zip(names, head.weights, strict=True)}
     report("fitting", FOLDS + 1, FOLDS + 1)
     measured = {" + ".join(group): _figures(instances, groups, each) for group, each in scores.items()}

@@ -21,6 +21,7 @@ from scipy.special import expit
 from ...graph.atomic import write_file
 from ...graph.errors import InputError
 from ...graph.questions import Instance
+from ..evaluation.resampling import ratios
 from ..inference.judges import PROBE, ChoicePrompt
 from ..models.asking import States
 from ..models.causal_lm import CausalModel
@@ -181,15 +182,16 @@ def fitted(states: NDArray[np.float32], pairs: Pairs, penalties: Sequence[float]
     return [logistic(differences, weights, penalty) for penalty in penalties]
 
 
-def logistic(differences: Floats, weights: Floats, penalty: float) -> Floats:
-    """Return the coefficients of a logistic regression without intercept, for which every difference is a success."""
+def logistic(differences: Floats, weights: Floats, penalty: float, **options: float) -> Floats:
+    """Return the coefficients of a logistic regression without intercept, for which every difference is a success; ``options``
+    are those of L-BFGS-B, by default at most 200 steps."""
 
     def loss(coefficients: Floats) -> tuple[float, Floats]:
         along = differences @ coefficients
         value = float(weights @ np.logaddexp(0, -along)) + penalty / 2 * float(coefficients @ coefficients)
         return value, penalty * coefficients - differences.T @ (weights * expit(-along))
 
-    found = minimize(loss, np.zeros(differences.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    found = minimize(loss, np.zeros(differences.shape[1]), jac=True, method="L-BFGS-B", options=options or {"maxiter": 200})
     return np.asarray(found.x)
 
 
@@ -208,8 +210,7 @@ def resampled(above: Floats, pairs: Pairs, seed: int) -> Floats:
     number = int(pairs.owner.max()) + 1
     right = np.bincount(pairs.owner, weights=pairs.weights * ((above > 0) + 0.5 * (above == 0)), minlength=number)
     total = np.bincount(pairs.owner, weights=pairs.weights, minlength=number)
-    drawn = np.random.default_rng(seed).integers(number, size=(_RESAMPLES, number))
-    return np.asarray(right[drawn].sum(1) / total[drawn].sum(1))
+    return ratios(right, total, resamples=_RESAMPLES, seed=seed)
 
 
 # Training a probe for choices: logistic regression on differences between the states of right and of wrong choices.

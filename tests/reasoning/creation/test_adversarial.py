@@ -126,7 +126,7 @@ def test_candidates() -> None:
         make_problem([instance(0), instance(1)], wrong=1)
     with pytest.raises(InputError, match="no instance"):
         make_problem([])
-    with pytest.raises(InputError, match="3 dialogues cannot be divided into 4 folds"):
+    with pytest.raises(InputError, match="3 conversations cannot be divided into 4 folds"):
         filter_choices(problem, Lexical(problem), wrong=2, number_of_folds=4)
 
 

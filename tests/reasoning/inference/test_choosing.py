@@ -14,11 +14,12 @@ from tacit.graph.cypher_store import claim_query
 from tacit.graph.errors import GraphNotFound, InputError
 from tacit.graph.names import concept_uri, event_uri
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.choice_figures import chance, chosen, figures, folds, interval
+from tacit.reasoning.inference.choice_figures import chance, chosen, figures, interval
 from tacit.reasoning.inference.choosing import NO_EDGE, Chooser, Chosen, load_chooser
-from tacit.reasoning.inference.head import RIDGE, Head, centred, fit
+from tacit.reasoning.inference.head import Head, centred
 from tacit.reasoning.inference.judges import AnswerOnly, FormModel, GraphJudge, Similarity, form_of
 from tacit.reasoning.metrics.commonsense.regressor import shapley_values
+from tacit.reasoning.training.choice_head import RIDGE, fit_head
 
 from tests.reasoning.metrics.accent.world import WordEncoder
 
@@ -143,7 +144,7 @@ def test_a_fitted_head_is_the_logistic_regression_of_pairs() -> None:
     rng = np.random.default_rng(1)
     values = [rng.normal(size=(int(rng.integers(3, 6)), 3)) * (1, 10, 0.1) for _ in range(80)]
     correct = [sorted(np.argsort(-(each @ (1, -0.1, 5) + rng.normal(size=len(each))))[:2].tolist()) for each in values]
-    head = fit(("a", "b", "c"), values, correct)
+    head = fit_head(("a", "b", "c"), values, correct)
     scale = np.concatenate([centred(each) for each in values]).std(axis=0)
     pairs, weights = [], []
     for each, right in zip(values, correct, strict=True):
@@ -157,9 +158,9 @@ def test_a_fitted_head_is_the_logistic_regression_of_pairs() -> None:
     oracle.fit(both, labels, sample_weight=np.concatenate([weights, weights]))
     assert head.weights * scale == pytest.approx(oracle.coef_[0], abs=1e-4)
     assert (np.sign(head.weights) == (1, -1, 1)).all()
-    assert np.array_equal(fit(("a", "b", "c"), values, correct).weights, head.weights)
+    assert np.array_equal(fit_head(("a", "b", "c"), values, correct).weights, head.weights)
     with pytest.raises(InputError, match="no instance has right and wrong choices"):
-        fit(("a",), [np.zeros((2, 1))], [(0, 1)])
+        fit_head(("a",), [np.zeros((2, 1))], [(0, 1)])
 
 
 # The figures.
@@ -186,11 +187,3 @@ def test_intervals_resample_dialogues() -> None:
     assert (found.low, found.high) == pytest.approx((np.quantile(means, 0.025), np.quantile(means, 0.975)), abs=0.02)
     assert interval(values, dialogues) == found
     assert interval(np.zeros(8), dialogues, resamples=10) == (0, 0, 0)
-
-
-def test_folds_keep_dialogues_whole() -> None:
-    dialogues = [f"d{number % 7}" for number in range(30)]
-    parts = folds(dialogues, 3)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(30))
-    named = [{dialogues[place] for place in part} for part in parts]
-    assert all(not one & two for one, two in zip(named, named[1:] + named[:1], strict=True))

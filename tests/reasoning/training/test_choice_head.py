@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.questions import Instance
 from tacit.reasoning.inference.choosing import load_chooser
-from tacit.reasoning.inference.head import FILE, SHIPPED, centred, fit, open_heads, shipped_heads
+from tacit.reasoning.inference.head import FILE, SHIPPED, centred, open_heads, shipped_heads
 from tacit.reasoning.inference.judges import FORM, AnswerOnly, FormModel, form_of, terms_of
 from tacit.reasoning.training.card import choice_head_card
 from tacit.reasoning.training.choice_head import (
@@ -21,6 +21,7 @@ from tacit.reasoning.training.choice_head import (
     apart_from,
     clusters,
     fit_form,
+    fit_head,
     measure,
     train_heads,
     unseen_form,
@@ -116,7 +117,7 @@ def test_heads_for_each_choice_of_judges(tmp_path: Path) -> None:
     ]
     heads = train_heads(apart, {"graph": Measured(("one", "two"), values)}, facts={"licence": "none"})
     assert set(heads.weights) == {"answers", "graph", "answers + graph"}
-    alone = fit(("graph.one", "graph.two"), values, [one.correct for one in apart])
+    alone = fit_head(("graph.one", "graph.two"), values, [one.correct for one in apart])
     assert heads.head(["graph.one", "graph.two"]).weights == pytest.approx(alone.weights, abs=1e-4)
     both = heads.head(["answers.form", "graph.one", "graph.two"])
     assert heads.head(["graph.one", "graph.two", "answers.form"]).weights.tolist() == [*both.weights[1:], both.weights[0]]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .....graph.errors import InputError
 from ....base import BatchScoring
+from ....evaluation.correlation import Interval
 from ....evaluation.resampling import counts
 from ....models.hub import need
 from ..events import RELATIONS, head_form
@@ -32,15 +33,6 @@ _APART = " | "
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with its 95% interval; None where it is undefined."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Presence:
     """Agreement on the presence of one relation, or of all."""
 
@@ -48,13 +40,13 @@ class Presence:
     human: int  # human, extracted, both: numbers of dialogues that have it by either side, or by both
     extracted: int
     both: int
-    precision: Estimate  # precision, recall, f1: in 0..1; 0 where undefined
-    recall: Estimate
-    f1: Estimate
+    precision: Interval  # precision, recall, f1: in 0..1; 0 where undefined
+    recall: Interval
+    f1: Interval
     chance: float  # the F1 expected by chance, for the same number of dialogues drawn at random by relation
-    bleu: Estimate  # BLEU-2, in 0..1; this and the following over pairs that both sides have, None without any
-    similarity: Estimate  # cosine, in -1..1
-    bertscore: Estimate  # F1, in -1..1
+    bleu: Interval  # BLEU-2, in 0..1; this and the following over pairs that both sides have, None without any
+    similarity: Interval  # cosine, in -1..1
+    bertscore: Interval  # F1, in -1..1
 
 
 def compare_tuples(
@@ -89,7 +81,7 @@ def compare_tuples(
         number = [int(part[pick].sum()) for part in sums]
         precision, recall, f1 = (_estimate(float(points[at]), spread[at]) for at in range(3))
         chance = _chance(sums[1][pick], sums[2][pick], len(human), fold)
-        alike = [Estimate(None) if one is None else _mean(one, pick, draws) for one in (bleu, cosine, contextual)]
+        alike = [Interval(None) if one is None else _mean(one, pick, draws) for one in (bleu, cosine, contextual)]
         rows.append(Presence(name, number[2], number[1], number[0], precision, recall, f1, chance, *alike))
     return rows
 
@@ -126,9 +118,9 @@ def _chance(extracted: Floats, human: Floats, dialogues: int, fold: Fold) -> flo
     return float(fold(extracted * human / dialogues, extracted, human)[2])
 
 
-def _estimate(value: float, resampled: Floats) -> Estimate:
+def _estimate(value: float, resampled: Floats) -> Interval:
     low, high = np.percentile(resampled, [2.5, 97.5])
-    return Estimate(value, float(low), float(high))
+    return Interval(value, float(low), float(high))
 
 
 def _texts(tuples: Sequence[Triple], relation: str) -> list[str]:
@@ -181,12 +173,12 @@ def _best_by(metric: BatchScoring) -> Callable[[list[str], list[str]], float]:
     return lambda own, other: float(np.mean([score.value for score in metric.score_batch([((), text, other) for text in own])]))
 
 
-def _mean(values: Floats, pick: slice, draws: NDArray[np.int64]) -> Estimate:
+def _mean(values: Floats, pick: slice, draws: NDArray[np.int64]) -> Interval:
     """The mean of the values that are not NaN, with its interval over resampled dialogues."""
     known = ~np.isnan(values[:, pick])
     if not known.any():
-        return Estimate(None)
+        return Interval(None)
     totals, numbers = np.where(known, values[:, pick], 0).sum(1), known.sum(1)
     drawn_totals, drawn_numbers = draws @ totals, draws @ numbers
     means = drawn_totals[drawn_numbers > 0] / drawn_numbers[drawn_numbers > 0]
-    return _estimate(float(totals.sum() / numbers.sum()), means) if len(means) else Estimate(float(totals.sum() / numbers.sum()))
+    return _estimate(float(totals.sum() / numbers.sum()), means) if len(means) else Interval(float(totals.sum() / numbers.sum()))

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tacit.graph.errors import InputError
 from tacit.reasoning import load_metric
+from tacit.reasoning.evaluation.correlation import Interval
 from tacit.reasoning.metrics.accent.events import RELATIONS
-from tacit.reasoning.metrics.accent.extractors.extraction_eval import Estimate, Presence, compare_tuples
+from tacit.reasoning.metrics.accent.extractors.extraction_eval import Presence, compare_tuples
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
@@ -139,7 +140,7 @@ def test_a_perfect_and_an_empty_extractor() -> None:
     nothing = by_name(compare_tuples([[] for _ in HUMAN], HUMAN, resamples=20))
     assert (nothing["micro"].precision.value, nothing["micro"].recall.value, nothing["micro"].f1.value) == (0, 0, 0)
     assert nothing["micro"].bleu.value is None
-    assert nothing["micro"].f1 == Estimate(0.0, 0.0, 0.0)
+    assert nothing["micro"].f1 == Interval(0.0, 0.0, 0.0)
 
 
 def test_what_cannot_be_compared_is_named() -> None:
