@@ -86,7 +86,7 @@ def main() -> None:
     parts = {"yes-no": Measured(("yes",), [each[:, None] for each in np.split(states.margins, ends)])}
     names = [*(["graph"] if arguments.graph else []), *(["similarity"] if arguments.encoder else [])]
     with tempfile.TemporaryDirectory() as folder:
-        values = arguments.values or Path(folder) / "values.jsonl"
+        values = arguments.values or Path(folder)
         if names:
             chooser = load_chooser(arguments.graph, names, encoder=arguments.encoder)  # it holds the graph open
             for name, judge in chooser.judges.items():

@@ -72,7 +72,7 @@ def main() -> None:
             if name == CONTROL:
                 continue
             started = time.perf_counter()
-            found = measure(judge, instances, arguments.values or Path(folder) / "values.jsonl")
+            found = measure(judge, instances, arguments.values or Path(folder))
             parts[name] = Measured(judge.features, found)
             rate = len(instances) / (time.perf_counter() - started)
             print(f"{name}: {rate:,.1f} instances/s, those of --values included, {judge.signature}", flush=True)

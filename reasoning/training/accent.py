@@ -29,14 +29,13 @@ from ..models.hub import find_model, need, open_model, quiet
 from ..models.layers import learn_on_top
 from ..models.writers import CausalWriter, Limits, Seq2SeqWriter, open_writer
 from .card import again, render
+from .checkpoints import checkpoints_of, delete_checkpoints
 from .loop import (
     NOTHING_TO_LEARN,
     Plan,
     Progress,
     base_name,
     check_output,
-    checkpoints_of,
-    delete_checkpoints,
     digest_of,
     fit,
     run_training,

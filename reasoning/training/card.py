@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .recipe import (
+    ChoiceHeadRecipe,
     ChoiceProbeRecipe,
     CoherenceRecipe,
     CommonsenseRecipe,
-    GradeNetworkRecipe,
     GradeRecipe,
     JudgementRecipe,
     Recipe,
@@ -65,13 +65,14 @@ def render(name: str, /, **values: Any) -> str:
     return text
 
 
-def again(command: str) -> str:
-    """Return a training command with ``--recipe FILE`` in place of the options whose values are in the recipe."""
+def again(command: str, *former: str) -> str:
+    """Return a training command with ``--recipe FILE`` in place of the options whose values are in the recipe; ``former`` are
+    further options of the training whose values are there."""
     kept: list[str] = []
     words = iter(shlex.split(command))
     for word in words:
         option, mark, _ = word.partition("=")
-        if option not in _IN_RECIPES:
+        if option not in (*_IN_RECIPES, *former):
             kept.append(word)
         elif not mark and option != "--contrast":
             next(words, None)
@@ -161,11 +162,7 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
 def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
     """Return the card of a GRADE checkpoint as Markdown, with a placeholder ``{digest}``; ``path``: its folder, or empty."""
     facts, config = checkpoint.facts, checkpoint.model.config
-    settings = facts["recipe"]
-    if "network" not in settings:  # older checkpoints recorded the false responses and the network beside the recipe
-        network = {one.name: getattr(config, one.name) for one in fields(GradeNetworkRecipe)}
-        settings = {**settings, "negatives": facts["negatives"], "network": network}
-    recipe = GradeRecipe.recorded({"licence": facts.get("licence"), **settings})
+    recipe = GradeRecipe.recorded(facts["recipe"])
     return _with_recipe(
         "grade", facts, recipe, checkpoint=checkpoint, config=config, negatives=recipe.negatives, path=path
     )  # fmt: skip
@@ -208,4 +205,9 @@ def judgement_card(probe: Probe, *, path: str | None) -> str:
 
 def choice_head_card(heads: Heads, *, path: str | None) -> str:
     """Return the card of the heads of ``tacit choose`` as Markdown; ``path``: their folder, None for those that ship."""
-    return render("choice_head", **{**heads.facts, "digest": heads.digest, "path": path})
+    facts = heads.facts
+    recipe = ChoiceHeadRecipe.recorded(facts.get("recipe") or {name: facts.get(name) for name in ("judges", "licence", "seed")})
+    command = again(facts.get("command", "tacit train choice-head"), "--judges", "--judge", "--encoder", "--model")
+    return render(
+        "choice_head", **{**facts, "command": command, "recipe": recipe.to_toml(), "digest": heads.digest, "path": path}
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from ..inference.choice_figures import figures, interval
 from ..inference.head import Head, Heads, centred, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
+from .checkpoints import stored_arrays
 from .corpora import k_folds, telling_turns
 from .probes import Progress, logistic, pairs_of
 
@@ -149,33 +151,21 @@ def apart_from(instances: Sequence[Instance], dialogues: Sequence[Sequence[str]]
     return [one for one in instances if known.isdisjoint(telling_turns(map(without_speaker, one.dialogue)))]
 
 
-def measure(judge: Judge, instances: Sequence[Instance], file: Path, progress: Progress | None = None) -> list[Matrix]:
-    """Return the features of each instance's choices by a judge; those that ``file``, JSON lines, has already are not measured
-    again."""
+def measure(judge: Judge, instances: Sequence[Instance], folder: Path, progress: Progress | None = None) -> list[Matrix]:
+    """Return the features of each instance's choices by a judge; those that are stored in ``folder`` are not measured again."""
+
+    def compute(instance: Instance) -> dict[str, Matrix]:
+        [values] = judge.measure([instance])
+        return {"features": values}
+
     signature = judge.signature
-    known: dict[str, Any] = {}
-    found = []
-    with file.open("a+b") as stream:
-        stream.seek(0)
-        size = 0
-        for line in stream:
-            if line.endswith(b"\n"):  # else the measurement was killed while it wrote the line
-                row = json.loads(line)
-                known[row["key"]] = row["values"]
-                size += len(line)
-        stream.truncate(size)
-        for number, one in enumerate(instances, 1):
-            identity = json.dumps([signature, one.dialogue, one.target, one.question.value, one.choices])
-            key = digest_of(identity.encode())
-            if key not in known:
-                [values] = judge.measure([one])
-                known[key] = values.tolist()
-                stream.write(json.dumps({"key": key, "values": known[key]}).encode() + b"\n")
-                stream.flush()
-            found.append(np.array(known[key], dtype=np.float64))
-            if progress is not None:
-                progress("judging", number, len(instances))
-    return found
+    features = []
+    for number, instance in enumerate(instances, 1):
+        identity = [signature, instance.dialogue, instance.target, instance.question.value, instance.choices]
+        features.append(stored_arrays(folder, identity, partial(compute, instance))["features"])
+        if progress is not None:
+            progress("judging", number, len(instances))
+    return features
 
 
 class Measured(NamedTuple):

@@ -28,18 +28,17 @@ from ..models.modelfile import digest_of
 from ..text.perturbing import negated, turned
 from .corpora import Dialogue, k_folds
 from .probes import (
+    Batch,
     Pairs,
-    Part,
     Progress,
-    fitted,
     layers_to_try,
     logistic,
-    read_parts,
+    read_batches,
     resampled,
-    scale,
     share_in_order,
     share_with_error,
     try_layers,
+    weights_of,
 )
 
 # False responses.
@@ -187,17 +186,10 @@ def read_states(
     Raises:
         InputError, ModelError: as :meth:`JudgementPrompt.read`.
     """
-    parts = []
-    for start in range(0, len(pairs), _TOGETHER):
-        some = pairs[start : start + _TOGETHER]
-        name = part_name(some, prompt.causal.files.digest, layers)
-        parts.append(Part(name, len(some), partial(prompt.read, some, layers, margins=True)))
-    return read_parts(parts, folder, progress)
-
-
-def part_name(pairs: Sequence[Pair], model: str, layers: Sequence[int]) -> str:
-    """Return the name of the file with the states of ``pairs``: a digest of the texts, the model's digest and the layers."""
-    return digest_of(json.dumps([model, list(layers), [[list(turns), response] for turns, response in pairs]]).encode())
+    parts = [pairs[start : start + _TOGETHER] for start in range(0, len(pairs), _TOGETHER)]
+    model = [prompt.causal.files.digest, list(layers)]
+    batches = [Batch([*model, part], len(part), partial(prompt.read, part, layers, margins=True)) for part in parts]
+    return read_batches(batches, folder, progress)
 
 
 # The probe: logistic regression on differences of states, true minus false, each history counting once.
@@ -255,8 +247,7 @@ def train_judgement(
     ]
     chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
     margins = states.margins[pairs.right] - states.margins[pairs.wrong]
-    spread = scale(states.hidden[:, chosen.column])
-    weights = fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
+    weights = weights_of(states.hidden, pairs, chosen)
     along = states.hidden[:, chosen.column].astype(np.float64) @ weights
     if weigh:
         elsewhere, others, _ = _paired(weigh)

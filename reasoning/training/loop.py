@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 from ...graph.atomic import check_folder, new_file, new_folder
 from ...graph.errors import InputError, ModelError
 from ..models.hub import need, quiet
+from .checkpoints import checkpoints_of, delete_checkpoints
 
 Progress = Callable[[int, int, float], object]
 Loss = Callable[[Sequence[int], np.random.Generator], Any]
@@ -297,15 +297,3 @@ def _load(folder: Path | None, identity: str, model: Any, optimizer: Any, schedu
     schedule.last_epoch, schedule._step_count = state.step, state.step + 1  # the rate is a function of these
     state.began = state.step
     return state
-
-
-def checkpoints_of(output: Path) -> Path:
-    """Return the folder for the checkpoints of the training of ``output``."""
-    whole = output.resolve()
-    return whole.with_name(f".{whole.name}.checkpoint")
-
-
-def delete_checkpoints(output: Path) -> None:
-    """Delete the checkpoints of the training of ``output``."""
-
-    shutil.rmtree(checkpoints_of(output), ignore_errors=True)

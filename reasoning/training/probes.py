@@ -6,9 +6,7 @@ The states are read once and kept in files, and layer and penalty are chosen by 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from ...graph.atomic import write_file
 from ...graph.errors import InputError
 from ...graph.questions import Instance
 from ..evaluation.resampling import ratios
@@ -27,15 +24,14 @@ from ..models.asking import States
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
-from ..models.modelfile import digest_of, pack, unpack
+from .checkpoints import stored_arrays
 from .corpora import k_folds
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
-# Hidden states, in files of a few texts each, so that an interrupted reading continues.
+# Hidden states, stored a few texts at a time, so that an interrupted reading continues.
 
-_STATES = "tacit states"
 _DEPTHS = 14
 
 
@@ -44,53 +40,32 @@ def layers_to_try(depth: int) -> list[int]:
     return list(range(depth, (depth - 1) // 2, -max(1, depth // _DEPTHS)))[::-1]
 
 
-class Part(NamedTuple):
-    """A few texts to read: the name of their file, how many items they count as, and what reads them."""
+class Batch(NamedTuple):
+    """A few texts to read: what their states depend on, as JSON values, how many items they count as, and what reads them."""
 
-    name: str
+    identity: Any
     items: int
     read: Callable[[], States]
 
+    def arrays(self) -> dict[str, Any]:
+        """Read the texts; hidden states are stored in half precision."""
+        states = self.read()
+        return {"hidden": states.hidden.astype(np.float16), "margins": states.margins}
 
-def read_parts(parts: Sequence[Part], folder: Path, progress: Progress | None = None) -> States:
-    """Return the states of all parts, in order; those that have a file in ``folder`` are not computed again.
 
-    Args:
-        folder: is created when it is missing.
-        progress: called with ``reading``, the number of items read, and their total.
+def read_batches(batches: Sequence[Batch], folder: Path, progress: Progress | None = None) -> States:
+    """Return the states of all batches, in order; those that are stored in ``folder`` are not computed again.
+
+    ``progress`` is called with ``reading``, the number of items read, and their total.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    found, done, total = [], 0, sum(part.items for part in parts)
-    for part in parts:
-        found.append(_kept(folder / f"{part.name}.safetensors", part.read))
-        done += part.items
+    parts, done, total = [], 0, sum(batch.items for batch in batches)
+    for batch in batches:
+        parts.append(stored_arrays(folder, batch.identity, batch.arrays))
+        done += batch.items
         if progress is not None:
             progress("reading", done, total)
-    return States(np.concatenate([each.hidden for each in found]), np.concatenate([each.margins for each in found]))
-
-
-def _kept(path: Path, read: Callable[[], States]) -> States:
-    """Return the states in a file, which ``read`` computes when it is missing."""
-    if path.is_file():
-        _, arrays = unpack(path.read_bytes(), _STATES, 1)
-        return States(arrays["hidden"].astype(np.float32), arrays["margins"])
-    found = read()
-    hidden = found.hidden.astype(np.float16)
-    write_file(path, pack({"hidden": hidden, "margins": found.margins}, {"format": _STATES, "version": 1}))
-    return States(hidden.astype(np.float32), found.margins)
-
-
-def states_of(output: Path) -> Path:
-    """Return the folder for the states of the training of ``output``."""
-    return output.resolve().with_name(f".{output.name}.states")
-
-
-def delete_states(folder: Path) -> None:
-    """Delete the files that :func:`read_parts` wrote, and their folder when nothing else is in it."""
-    for path in folder.glob("*.safetensors"):
-        path.unlink()
-    with suppress(OSError):
-        folder.rmdir()
+    hidden, margins = (np.concatenate([part[name] for part in parts]) for name in ("hidden", "margins"))
+    return States(hidden.astype(np.float32), margins)
 
 
 # Layer and penalty have the best share of pairs in order among those that the fit has not seen; of the layer's penalties it is
@@ -168,6 +143,13 @@ def try_layers(
     return chosen, len(tried)
 
 
+def weights_of(hidden: NDArray[np.float32], pairs: Pairs, chosen: Tried) -> Floats:
+    """Return the weights of a layer's states, fitted to all pairs with the chosen penalty, shape (width,)."""
+    states = hidden[:, chosen.column]
+    spread = scale(states)
+    return fitted(states / spread, pairs, (chosen.penalty,))[0] / spread
+
+
 def scale(states: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the spread of states; that of constant ones is infinite, so that they get no weight."""
     spread: NDArray[np.float32] = states.std(0)
@@ -226,12 +208,12 @@ def read_choices(
     """Return the states of all choices of ``instances`` at ``layers``; those that ``folder`` has already are not computed
     again."""
     prompt = ChoicePrompt(causal)
-    parts = []
-    for one in instances:
-        identity = [causal.files.digest, causal.dtype, list(layers), one.dialogue, one.target, one.question.value, one.choices]
-        read = partial(prompt.read, [one], layers, margins=True)
-        parts.append(Part(digest_of(json.dumps(identity).encode()), 1, read))
-    return read_parts(parts, folder, progress)
+    model = [causal.files.digest, causal.dtype, list(layers)]
+    batches = []
+    for instance in instances:
+        identity = [*model, instance.dialogue, instance.target, instance.question.value, instance.choices]
+        batches.append(Batch(identity, 1, partial(prompt.read, [instance], layers, margins=True)))
+    return read_batches(batches, folder, progress)
 
 
 def pairs_of(instances: Sequence[Instance]) -> Pairs:
@@ -281,8 +263,7 @@ def train_choice_probe(
             f"the probe puts {ordered:.0%} of left-out pairs in order, no more than chance; train on more dialogues, or give "
             "another model"
         )
-    spread = scale(states.hidden[:, chosen.column])
-    weights = fitted(states.hidden[:, chosen.column] / spread, pairs, (chosen.penalty,))[0] / spread
+    weights = weights_of(states.hidden, pairs, chosen)
     margins = states.margins[pairs.right] - states.margins[pairs.wrong]
     return Probe(
         PROBE, layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, dtype=causal.dtype,

@@ -21,11 +21,8 @@ from annotated_types import Ge, Gt, Le
 from ...graph.errors import InputError
 from ...graph.schema import Unfit, load_strictly
 
-FORMER = {
-    "asked": "evaluation_turns", "copies": "copy_share", "elsewhere": "cross_corpus_weights",
-    "looks": "evaluations_per_epoch", "nones": "none_examples",
-}  # fmt: skip
-"""Former names of keys, which facts of trained models still have."""
+FORMER = {"copies": "copy_share", "elsewhere": "cross_corpus_weights"}
+"""Former names of keys, which the facts of shipped models still have."""
 
 Count = Annotated[int, Ge(1)]
 Natural = Annotated[int, Ge(0)]
@@ -405,6 +402,19 @@ class JudgementRecipe(Recipe):
 
 
 @dataclass(frozen=True)
+class ChoiceHeadRecipe(Recipe):
+    """Settings of ``train choice-head``."""
+
+    judges: tuple[str, ...] = setting(
+        (), "judges of the heads, answers always among them; [] for graph, similarity with an encoder, yes-no with a model"
+    )
+    encoder: str | None = setting(None, "sentence encoder of the judge similarity, an id or folder; else all-MiniLM-L6-v2")
+    model: str | None = setting(None, "language model of the other judges: a folder, a GGUF file or an id; else none")
+    licence: str | None = setting(None, "licence of the data, for the card")
+    seed: Seed = setting(0, "of the folds")
+
+
+@dataclass(frozen=True)
 class ChoiceProbeRecipe(Recipe):
     """Settings of ``train choice-probe``."""
 
@@ -439,6 +449,7 @@ class ReferenceRecipe(Recipe):
 
 RECIPES: dict[str, dict[str, Recipe]] = {
     "accent": {"default": ExtractorRecipe()},
+    "choice-head": {"default": ChoiceHeadRecipe()},
     "choice-probe": {"default": ChoiceProbeRecipe()},
     "cicero": {"paper": CiceroRecipe()},
     "coherence": {"default": CoherenceRecipe()},

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 from ....graph.errors import InputError
 from ...opening import open_engine
 from .. import options as opts
-from ..infer import Judges
 from ..options import argument, option
 from .data import read_instances, turns_of
-from .run import Exclude, LanguageModel, Licence, Made, Run, Seed, training
+from .run import Exclude, LanguageModel, Made, Run, training
 
 if TYPE_CHECKING:
     from ....reasoning.training.choice_head import Measured
@@ -68,37 +67,33 @@ def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> 
     """
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.training.card import choice_probe_card
-    from ....reasoning.training.probes import delete_states, pairs_of, states_of, train_choice_probe
+    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
+    from ....reasoning.training.probes import pairs_of, train_choice_probe
 
     recipe = run.recipe
     pairs_of(rows)  # the error about too few comes before the model is opened
     causal = run.open_language_model(model, recipe.dtype)
     facts = {"files": files, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command}
-    states = states_of(run.output)
-    probe = train_choice_probe(rows, causal, states, seed=recipe.seed, facts=facts, progress=run.stages.tell)
+    folder = checkpoints_of(run.output)
+    probe = train_choice_probe(rows, causal, folder, seed=recipe.seed, facts=facts, progress=run.stages.tell)
     shown = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
     made = run.write_probe(probe, choice_probe_card, shown)
-    delete_states(states)
+    delete_checkpoints(run.output)
     return made
 
 
 @training(
     "choice-head",
     holds=("choice-head.json", "a head for choices"),
-    options="output strict",
+    options="output recipe seed strict",
     nouns=lambda stage: "folds" if stage == "fitting" else "instances",
 )
 def choice_head(
     run: Run,
     instances: SolvedInstances,
     graph: opts.Graph = None,
-    judges: Judges = None,
-    encoder: Annotated[str | None, option("ID", "A sentence encoder: an ID or folder, or default.", default="none")] = None,
-    model: Annotated[str | None, option("ID", "A language model: a folder, a GGUF file or an ID.", default="none")] = None,
     exclude: Exclude = None,
-    licence: Licence = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
-    seed: Seed = 0,
 ) -> Made:
     """Fit the weights of the judges of tacit choose, and the words that the judge answers reads, to right and wrong choices.
 
@@ -110,35 +105,36 @@ def choice_head(
 
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.inference import load_chooser
-    from ....reasoning.inference.choosing import JUDGES
     from ....reasoning.training.card import choice_head_card
+    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.choice_head import CONTROL, Measured, apart_from, enough_groups, measure, train_heads
 
     rows = [one for one in rows if 0 < len(one.correct) < len(one.choices)]
     if exclude:
         rows = apart_from(rows, [list(turns_of(file)) for file in exclude])
     enough_groups(rows)  # the error about too few comes before a model is opened
-    named = opts.judge_names(judges, list(JUDGES))
-    names = None if named is None else list(dict.fromkeys([CONTROL, *named]))
+    recipe = run.recipe
+    names = list(dict.fromkeys([CONTROL, *recipe.judges])) if recipe.judges else None
     address = opts.address_of(graph)
     if address is None and names is None:
-        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or name judges: --judges answers")
+        raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or judges in the recipe")
     facts = {
-        "files": files, "licence": licence, "excluded": [Path(file).name for file in exclude or ()], "command": run.command,
+        "files": files, "licence": recipe.licence, "excluded": [Path(file).name for file in exclude or ()],
+        "recipe": asdict(recipe.portable()), "command": run.command,
     }  # fmt: skip
-    values = run.output.resolve().with_name(f".{run.output.name}.values.jsonl")
+    folder = checkpoints_of(run.output)
     parts: dict[str, Measured] = {}
     models = []
     used = address is not None and (names is None or "graph" in names)
     with open_engine(address, engine, quiet=run.quiet) if used and address is not None else nullcontext(None) as source:
-        chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=encoder, model=model)
+        chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=recipe.encoder, model=recipe.model)
         for name, one in chooser.judges.items():
             if name != CONTROL:
-                parts[name] = Measured(one.features, measure(one, rows, values, run.stages.tell))
+                parts[name] = Measured(one.features, measure(one, rows, folder, run.stages.tell))
                 models.append(f"{name} {one.signature}")
-        heads = train_heads(rows, parts, seed=seed, facts={**facts, "models": models}, progress=run.stages.tell)
+        heads = train_heads(rows, parts, seed=recipe.seed, facts={**facts, "models": models}, progress=run.stages.tell)
     run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})
-    values.unlink(missing_ok=True)
+    delete_checkpoints(run.output)
     found = heads.facts
     made = {"digest": heads.digest, "instances": found["instances"], "dialogues": found["dialogues"]}
     measured = {name: f"exact {one['exact'][0]:.3f}, AUC {one['auc'][0]:.3f}" for name, one in found["measured"].items()}

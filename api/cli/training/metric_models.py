@@ -115,8 +115,8 @@ def grade(
     read, files = read_unjudged(dialogues, exclude or (), run.strict)
     torch = need("torch", "neural")
     from ....reasoning.training.card import grade_card
+    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.grade import train_grade
-    from ....reasoning.training.loop import checkpoints_of, delete_checkpoints
 
     device = run.device or ("cuda" if torch.cuda.is_available() else "cpu")
     facts = {"data": files, "licence": run.recipe.licence, "command": run.command}
@@ -221,9 +221,9 @@ def judgement(
     kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
     others = read_choices(weigh) if weigh is not None else []
     from ....reasoning.training.card import judgement_card
+    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.corpora import to_learn
     from ....reasoning.training.judgement import make_contrasts, train_judgement
-    from ....reasoning.training.probes import delete_states, states_of
 
     recipe = run.recipe
     causal = run.open_language_model(model, recipe.dtype)
@@ -233,11 +233,11 @@ def judgement(
     facts = {
         "files": files, "left_out": left, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command,
     }  # fmt: skip
-    states = states_of(run.output)
-    probe = train_judgement(contrasts, causal, states, weigh=others, seed=recipe.seed, facts=facts, progress=run.stages.tell)
+    folder = checkpoints_of(run.output)
+    probe = train_judgement(contrasts, causal, folder, weigh=others, seed=recipe.seed, facts=facts, progress=run.stages.tell)
     shown = ("ordered", "interval", "yes_alone", "penalty", "histories", "pairs", "seed")
     made = run.write_probe(probe, judgement_card, shown, yes=round(probe.yes, 4))
-    delete_states(states)
+    delete_checkpoints(run.output)
     return made
 
 

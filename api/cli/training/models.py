@@ -104,7 +104,7 @@ def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> M
     from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
     from ....reasoning.models.encoder import DEFAULT_ENCODER
     from ....reasoning.training.card import licence_text, retriever_card
-    from ....reasoning.training.loop import checkpoints_of, delete_checkpoints
+    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.retriever import train_retriever
 
     with _resources(graph, run.quiet, encoder) as (resources, stages):

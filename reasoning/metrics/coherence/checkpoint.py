@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ....graph.atomic import recover
 from ....graph.errors import ModelError, reason_of
 from ...models.encoder import TextEncoder, open_encoder
-from ...models.modelfile import arrays_in
+from ...models.modelfile import DIGITS, arrays_in, pack
 from .associations import FILES, AssociationGraph
 
 # Selection head: a dual encoder over the vectors of a sentence encoder.
@@ -76,11 +76,7 @@ class SelectionHead:
 
     def to_bytes(self) -> bytes:
         """Return the head as a safetensors file; equal heads give equal bytes."""
-        from safetensors.numpy import save
-
-        arrays = {name: getattr(self, name) for name in _SHAPES}
-        kinds = {name: np.float16 if name in _HALVES else np.float32 for name in arrays}
-        return bytes(save({name: np.ascontiguousarray(array, dtype=kinds[name]) for name, array in arrays.items()}))
+        return pack({name: getattr(self, name).astype(np.float16 if name in _HALVES else np.float32) for name in _SHAPES})
 
 
 def load_head(path: Path) -> SelectionHead:
@@ -94,7 +90,7 @@ def load_head(path: Path) -> SelectionHead:
         raise ModelError(f"{str(path)!r} is not a selection head; give a folder that tacit train coherence wrote")
     sizes = {"d": len(arrays["mean"]), "c": TURNS * len(arrays["mean"]), "w": len(arrays["response_bias"])}
     for name, array in arrays.items():
-        if array.shape != tuple(sizes[letter] for letter in _SHAPES[name]) or not np.isfinite(array).all():
+        if array.shape != tuple(sizes[letter] for letter in _SHAPES[name]):
             raise ModelError(f"the array {name} of the selection head {str(path)!r} is broken; train or fetch it again")
     return SelectionHead(**arrays)
 
@@ -106,8 +102,6 @@ HEAD = "selection.safetensors"
 ASSOCIATIONS = "associations"
 SHIPPED = Path(__file__).parent / "model"
 PARTS = ("similarity", "association", "selection", "repetition")
-
-DIGITS = 12
 
 
 @dataclass(frozen=True)

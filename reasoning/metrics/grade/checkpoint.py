@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ....graph.atomic import check_folder, new_folder, recover
 from ....graph.errors import ModelError, reason_of
 from ...models.hub import extra_of, need
-from ...models.modelfile import digest_of
+from ...models.modelfile import arrays_in, digest_of, pack
 from .dialogue_graph import IdfTable
 
 if TYPE_CHECKING:
@@ -49,10 +49,8 @@ class Checkpoint:
 def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: Any = None) -> str:
     """Write a checkpoint, replacing an existing one, and return its digest; ``tokenizer`` is saved with a fine-tuned encoder."""
     check_folder(folder, SETTINGS, KIND)
-    from safetensors.torch import save
-
-    tensors = {
-        name: tensor.detach().cpu().contiguous()
+    arrays = {
+        name: tensor.detach().cpu().numpy()
         for name, tensor in checkpoint.model.state_dict().items()
         if not name.startswith("reading.encoder.")
     }
@@ -61,7 +59,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: Path, card: str, tokenizer: 
         "encoder_id": checkpoint.encoder_id, "vectors": checkpoint.vectors, "facts": dict(checkpoint.facts),
         "idf": checkpoint.idf.to_dict(),
     }  # fmt: skip
-    weights = save(tensors)
+    weights = pack(arrays)
     text = json.dumps(settings, sort_keys=True, ensure_ascii=False).encode()
     with new_folder(folder) as fresh:
         if checkpoint.model.config.utterance == "tuned":
@@ -108,18 +106,11 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 def _model(settings: Mapping[str, Any], weights: bytes, folder: Path) -> GradeModel:
     """Return the network with its weights, all of which must be present and finite."""
     import torch
-    from safetensors import SafetensorError
-    from safetensors.torch import load
 
     from .network import GradeConfig, GradeModel
 
     config: GradeConfig = GradeConfig.from_dict(settings["config"])
-    try:
-        tensors = load(weights)
-    except SafetensorError as error:
-        raise ValueError(f"{WEIGHTS} cannot be read") from error
-    if not all(bool(torch.isfinite(tensor).all()) for tensor in tensors.values()):
-        raise ValueError("a weight is not finite")
+    tensors = {name: torch.tensor(array) for name, array in arrays_in(weights).items()}
     encoder = None
     if config.utterance == "tuned":
         from ...models.hub import find_model, open_model

@@ -190,7 +190,7 @@ WRONG = [
     ["train", "choice-probe", "missing.json", "--model", "FOLDER", "--output", "out"],
     ["train", "choice-head"],
     ["train", "choice-head", "missing.json", "--graph", "GRAPH", "--output", "out"],
-    ["train", "choice-head", "FILE", "--judge", "answers", "--output", "FOLDER/none/out"],
+    ["train", "choice-head", "FILE", "--graph", "GRAPH", "--output", "FOLDER/none/out"],
     ["train", "accent"],
     ["train", "accent", "missing.json", "--model", "FOLDER", "--output", "out"],
     ["train", "retriever"],

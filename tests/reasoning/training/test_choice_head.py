@@ -139,7 +139,7 @@ def test_heads_for_each_choice_of_judges(tmp_path: Path) -> None:
 
 
 def test_a_measurement_continues(tmp_path: Path) -> None:
-    file, calls = tmp_path / "values.jsonl", []
+    folder, calls = tmp_path / "values", []
 
     class Counting(AnswerOnly):
         def measure(self, instances):  # type: ignore[no-untyped-def]
@@ -147,13 +147,14 @@ def test_a_measurement_continues(tmp_path: Path) -> None:
             return super().measure(instances)
 
     judge = Counting(FormModel(dict.fromkeys(FORM, 1.0), {}))
-    whole = measure(judge, ROWS, file)
-    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:20]) + b'{"key": "cut')
+    whole = measure(judge, ROWS, folder)
+    for file in sorted(folder.iterdir())[20:]:
+        file.unlink()
     calls.clear()
-    assert [each.tolist() for each in measure(judge, ROWS, file)] == [each.tolist() for each in whole]
+    assert [each.tolist() for each in measure(judge, ROWS, folder)] == [each.tolist() for each in whole]
     assert len(calls) == 4
     calls.clear()
-    measure(judge, ROWS, file)
+    measure(judge, ROWS, folder)
     assert not calls
 
 

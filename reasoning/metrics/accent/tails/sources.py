@@ -7,7 +7,6 @@ of datasets: a tail that a model generated holds for its own head alone.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,13 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .....graph.atomic import new_file
+from .....graph.atomic import write_file
 from .....graph.errors import InputError, TacitError, reason_of
 from .....graph.model import Assertion
 from .....graph.model import Path as GraphPath
 from .....graph.names import concept_uri, event_uri, text_of
 from .....graph.protocol import KnowledgeGraph
 from ....lru_cache import LruCache
+from ....models.modelfile import map_arrays, pack
 from ..events import comparison_key, head_form, head_forms
 from ..scorers.base import RETRIEVER_PREFIX, Found, KnownTail, Origin, Query, TailSource
 from ..verbalise import statement
@@ -365,32 +365,15 @@ class VectorCache:
     def _open(self) -> None:
         """Map the file; a missing or broken one counts as empty."""
         try:
-            size = int.from_bytes(_first(self.path, 8), "little")
-            header = json.loads(_first(self.path, 8 + size)[8:])
-            vectors, texts = header[_TENSOR], header[_TEXTS]
-            start, _ = vectors["data_offsets"]
-            rows, width = vectors["shape"]
-            begin, end = texts["data_offsets"]
-            mapped = np.memmap(self.path, dtype=np.float16, mode="r", offset=8 + size + start, shape=(rows, width))
-            with self.path.open("rb") as file:
-                file.seek(8 + size + begin)
-                names = file.read(end - begin).decode("utf-8").split("\n")[:-1]
+            arrays = map_arrays(self.path)
+            vectors, texts = arrays[_TENSOR], arrays[_TEXTS].tobytes().decode("utf-8").split("\n")[:-1]
         except (OSError, ValueError, KeyError, TypeError):
             return
-        if len(names) == rows and width == self.encoder.dimension:
-            self._rows, self._vectors = {text: row for row, text in enumerate(names)}, mapped
+        if vectors.shape == (len(texts), self.encoder.dimension):
+            self._rows, self._vectors = {text: row for row, text in enumerate(texts)}, vectors
 
     def _write(self, texts: Sequence[str], vectors: NDArray[np.float16]) -> None:
         """Write the file, replaced atomically."""
-
-        from safetensors.numpy import save_file
-
         data = "".join(f"{text}\n" for text in texts).encode("utf-8")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with new_file(self.path) as fresh:
-            save_file({_TENSOR: vectors, _TEXTS: np.frombuffer(data, dtype=np.uint8)}, fresh)
-
-
-def _first(path: Path, size: int) -> bytes:
-    with path.open("rb") as file:
-        return file.read(size)
+        write_file(self.path, pack({_TENSOR: vectors, _TEXTS: np.frombuffer(data, dtype=np.uint8)}))

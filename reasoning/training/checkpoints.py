@@ -1,0 +1,41 @@
+"""Checkpoints of an interrupted training: a folder beside the output, which is deleted when the output is written.
+
+The training loop stores its state there (:mod:`.loop`), and trainings that first compute something for many texts, such as the
+hidden states of a language model, store the arrays of each batch.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...graph.atomic import write_file
+from ..models.modelfile import arrays_in, digest_of, pack
+
+
+def checkpoints_of(output: Path) -> Path:
+    """Return the folder for the checkpoints of the training of ``output``."""
+    whole = output.resolve()
+    return whole.with_name(f".{whole.name}.checkpoint")
+
+
+def delete_checkpoints(output: Path) -> None:
+    """Delete the checkpoints of the training of ``output``."""
+    shutil.rmtree(checkpoints_of(output), ignore_errors=True)
+
+
+def stored_arrays(folder: Path, identity: Any, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the arrays that ``compute`` gives, from their file in ``folder`` when they were computed before.
+
+    Args:
+        folder: is created when it is missing.
+        identity: what the arrays depend on, as JSON values; its digest names the file.
+    """
+    path = folder / f"{digest_of(json.dumps(identity).encode())}.safetensors"
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_file(path, pack(compute()))
+    return arrays_in(path.read_bytes())
