@@ -2,9 +2,10 @@
 
 A query is in ``<name>.cypher`` when both engines support it, otherwise in ``neo4j/<name>.cypher`` and
 ``embedded/<name>.cypher``; ``linked/`` has variants that go through events and links too. The first sentence of a query's comment
-is its documentation. Values are always parameters. Two things cannot be parameters in Cypher: names, written `` `RELATION` `` or
-`` `LABEL` `` (``'LABEL'`` where the engine needs a string) and replaced by :meth:`Query.naming` with well-formed names only, and
-the upper bound of a path, written ``..6`` and replaced by :meth:`Query.within`.
+is its documentation. Values are always parameters. What cannot be a parameter in Cypher is put into the text: names, written
+`` `RELATION` `` or `` `LABEL` `` (``'LABEL'`` where the engine needs a string), by :meth:`Query.naming` with well-formed names
+only; the upper bound of a path, written ``..6``, by :meth:`Query.within`; a file to copy, written ``'/dev/fd/0'``, by
+:meth:`Query.reading`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,10 @@ class Query:
     def within(self, hops: int) -> Query:
         """Return the query with its path bound ``..6`` replaced by ``hops``."""
         return Query(self.name, self.text.replace("..6", f"..{int(hops)}"), self.summary, self.parameters)
+
+    def reading(self, descriptor: int) -> Query:
+        """Return the query with the open file of this number in place of ``'/dev/fd/0'``."""
+        return Query(self.name, self.text.replace("'/dev/fd/0'", f"'/dev/fd/{int(descriptor)}'"), self.summary, self.parameters)
 
 
 @cache

@@ -1,2 +1,2 @@
-// Append a table of links from events to nodes of one label.
-COPY `RELATION` FROM $rows (from = 'Event', to = 'LABEL')
+// Append links from events to nodes of one label from a file that is open.
+COPY `RELATION` FROM '/dev/fd/0' (file_format = 'parquet', from = 'Event', to = 'LABEL')

@@ -1,2 +1,2 @@
-// Append a table of nodes.
-COPY `LABEL` FROM $rows
+// Append nodes from a file that is open.
+COPY `LABEL` FROM '/dev/fd/0' (file_format = 'parquet')

@@ -83,14 +83,14 @@ class Engine:
         with self._lock, closing(self._execute(query, parameters)) as result:
             return result.get_as_arrow()
 
-    def append(self, query: Query, rows: Any) -> None:
-        """Run a query that copies ``rows``, a :class:`pyarrow.Table`, into a table.
+    def append(self, query: Query, file: Path) -> None:
+        """Run a query that copies the rows of a Parquet file into a table.
 
-        It uses a connection of its own, because a connection keeps the tables passed to it until it is closed, and one thread,
-        because two that insert nodes may each wait for a lock of the other for ever (LadybugDB 0.22).
+        The engine gets an open file, because it would take some characters of a path as a pattern. It uses one thread, because
+        two that insert nodes may each wait for a lock of the other for ever (LadybugDB 0.22).
         """
-        with self._lock, ladybug.Connection(self._database, num_threads=1) as connection:
-            self._execute(query, {"rows": rows}, connection).close()
+        with self._lock, file.open("rb") as opened, ladybug.Connection(self._database, num_threads=1) as connection:
+            self._execute(query.reading(opened.fileno()), None, connection).close()
 
     def command(self, text: str) -> None:
         """Run one of the engine's own commands, such as ``BEGIN TRANSACTION``."""

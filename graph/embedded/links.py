@@ -37,7 +37,7 @@ from ..loading import Known, from_row, rare_cycle_search
 from . import engine as schema
 from . import integrity
 from .engine import LOAD_MEMORY, Engine
-from .load import COPY, DATABASE, DRAFT, exclusive, read_spooled, replace_database, writing
+from .load import COPY, DATABASE, DRAFT, Part, exclusive, parts, replace_database, writing
 
 _BATCH = 50_000
 """Links that are read at a time."""
@@ -156,8 +156,8 @@ def _fill(folder: Path, spool: Path, tables: list[str], manifest: LinkManifest) 
         schema.create_links(engine)
         for relation, (label, _) in _TABLES.items():
             copy = query("copy_links", "embedded").naming(RELATION=relation, LABEL=label)
-            for rows in _spooled(_file(spool, relation)):
-                engine.append(copy, rows)
+            for part in _parts(_file(spool, relation)):
+                engine.append(copy, part.file)
                 engine.checkpoint()
         engine.rows(query("write_link_manifest"), link_properties(manifest))
         engine.checkpoint()
@@ -165,6 +165,6 @@ def _fill(folder: Path, spool: Path, tables: list[str], manifest: LinkManifest) 
         engine.close()
 
 
-def _spooled(file: Path) -> Iterator[pa.Table]:
+def _parts(file: Path) -> Iterator[Part]:
     if file.exists():
-        yield from read_spooled(file, COPY)
+        yield from parts(file, COPY)

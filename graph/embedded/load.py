@@ -1,9 +1,9 @@
 """Loading into an embedded graph, atomically: a load that fails or is killed leaves the graph unchanged.
 
 New rows are first written to a spool of Arrow files, one per table, because the engine copies a whole table many times faster
-than pieces of it. Then they go into a copy of the database file, which replaces the file by one rename. Only one process loads at
-a time; readers keep the file that they opened. Temporary files are removed when a load ends; a killed process leaves them, so
-that :func:`killed_load` can detect it, and the next load removes them.
+than pieces of it. Then they go, as Parquet files that the engine reads, into a copy of the database file, which replaces the file
+by one rename. Only one process loads at a time; readers keep the file that they opened. Temporary files are removed when a load
+ends; a killed process leaves them, so that :func:`killed_load` can detect it, and the next load removes them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -203,11 +203,11 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
     """Copy the spool into a copy of the database, and replace the database with it."""
     draft = _Draft(folder)
     try:
-        for label, rows in spool.nodes(COPY):
-            draft.copy(query("copy_nodes", "embedded").naming(LABEL=label), rows)
-        for name, label, rows in spool.assertions(draft.rows_of_a_copy):
+        for label, part in spool.nodes(COPY):
+            draft.copy(query("copy_nodes", "embedded").naming(LABEL=label), part)
+        for name, label, part in spool.assertions(draft.rows_of_a_copy):
             table = draft.table(name, label)
-            draft.copy(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), rows)
+            draft.copy(query("copy_assertions", "embedded").naming(RELATION=table, LABEL=label), part)
         for name in manifest.relations:  # added by a mapping, so known to queries even without assertions
             draft.table(table_of(name), None)
         draft.engine.rows(query("write_manifest"), properties(manifest))
@@ -238,19 +238,19 @@ class _Draft:
         self.engine.reopen(LOAD_MEMORY)
         self._copied = 0
 
-    def copy(self, statement: Query, rows: pa.Table) -> None:
+    def copy(self, statement: Query, part: Part) -> None:
         """Append rows to a table; rows with very long texts may need more memory than usual, up to four times as much."""
-        if self._copied and (len(rows) > _FEW or rows.nbytes > _FEW_BYTES):
+        if self._copied and (part.rows > _FEW or part.bytes > _FEW_BYTES):
             self._store()
         for doubled in range(_DOUBLINGS + 1):
             try:
-                self.engine.append(statement, rows)
+                self.engine.append(statement, part.file)
                 break
             except OutOfMemory:
                 if doubled == _DOUBLINGS or self._copied:  # without a checkpoint, the engine would lose earlier copies
                     raise
                 self.engine.reopen(LOAD_MEMORY << (doubled + 1))
-        self._copied += len(rows)
+        self._copied += part.rows
         if doubled or self._copied >= COPY // 2:
             self._store()
 
@@ -352,6 +352,14 @@ def writing(folder: Path) -> Iterator[None]:
         ) from error
 
 
+class Part(NamedTuple):
+    """Rows to be copied into one table."""
+
+    file: Path  # a Parquet file
+    rows: int  # their number
+    bytes: int  # what they take in memory
+
+
 class Spool:
     """Temporary Arrow files of new nodes and assertions, one per table; a context manager that closes the files."""
 
@@ -401,17 +409,17 @@ class Spool:
             for writer in self._writers.values():
                 writer.close()
 
-    def nodes(self, size: int) -> Iterator[tuple[Label, pa.Table]]:
+    def nodes(self, size: int) -> Iterator[tuple[Label, Part]]:
         """Yield each label's new nodes, about ``size`` at a time."""
         for label in _LABELS:
             path = self._folder / f"nodes-{label}.arrow"
             if path in self._writers:
-                yield from ((label, rows) for rows in read_spooled(path, size))
+                yield from ((label, part) for part in parts(path, size))
 
-    def assertions(self, size: Callable[[Label], int]) -> Iterator[tuple[str, Label, pa.Table]]:
+    def assertions(self, size: Callable[[Label], int]) -> Iterator[tuple[str, Label, Part]]:
         """Yield the name for each table if it has to be created, and its new assertions, about ``size(label)`` at a time."""
         for (key, label), path in sorted(self._edges.items()):
-            yield from ((self._tables[key], label, rows) for rows in read_spooled(path, size(label)))
+            yield from ((self._tables[key], label, part) for part in parts(path, size(label)))
 
     def __enter__(self) -> Self:
         return self
@@ -433,13 +441,26 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     return pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
 
 
-def read_spooled(path: Path, size: int) -> Iterator[pa.Table]:
-    """Yield the rows of a spool's file, about ``size`` at a time."""
+def parts(path: Path, size: int) -> Iterator[Part]:
+    """Yield the rows of a spool's file, about ``size`` at a time, each part in place of the one before.
+
+    The engine reads a Parquet file piece by piece, whereas a table that is passed to it stays in memory until all is copied.
+    """
     with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as batches:
         waiting: list[pa.RecordBatch] = []
         for batch in batches:
             if waiting and sum(map(len, waiting)) + len(batch) > size:
-                yield pa.Table.from_batches(waiting)
-                waiting = []
+                yield _part(path, waiting)
             waiting.append(batch)
-        yield pa.Table.from_batches(waiting)
+        yield _part(path, waiting)
+
+
+def _part(path: Path, batches: list[pa.RecordBatch]) -> Part:
+    """Write the batches to a file beside ``path``, and remove them from the list."""
+    import pyarrow.parquet as pq
+
+    rows = pa.Table.from_batches(batches)
+    batches.clear()
+    file = path.with_suffix(".parquet")
+    pq.write_table(rows, file, row_group_size=_BATCH, compression="none", write_statistics=False)
+    return Part(file, len(rows), rows.nbytes)

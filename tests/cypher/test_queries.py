@@ -49,6 +49,10 @@ def test_the_bound_of_a_path_is_tightened() -> None:
         assert "..6" not in asked.within(2).text
 
 
+def test_an_open_file_is_named_by_its_number() -> None:
+    assert "FROM '/dev/fd/7' (" in query("copy_nodes", "embedded").reading(7).text
+
+
 def test_parameters_are_found_outside_strings() -> None:
     assert query("tails").parameters == ("heads", "relations")
     assert query("manifest").parameters == ()

@@ -214,6 +214,12 @@ def test_a_load_in_several_copies_holds_every_row(tmp_path: Path, monkeypatch: p
         assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
 
 
+def test_a_folder_may_have_characters_of_patterns_and_quotes(tmp_path: Path) -> None:
+    with open_graph(str(tmp_path / "a[1]*? {b}'\"\\$rows"), create=True) as graph:
+        assert graph.load(SMALL) == (len(SMALL), 0)
+        assert sorted(graph.assertions()) == sorted(SMALL)
+
+
 def test_a_large_graph_has_a_relation_in_several_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("COPY", 20), ("_BATCH", 10), ("PART", 20)):
         monkeypatch.setattr(embedded_load, name, value)
