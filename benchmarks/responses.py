@@ -33,7 +33,6 @@ from tacit.reasoning import load_metric
 from tacit.reasoning.evaluation.generation import distinct_n, meteor, rouge_l
 from tacit.reasoning.filtering import TripleFilter
 from tacit.reasoning.response import Responder, open_responder
-from tacit.reasoning.response.reranking import preference
 from tacit.reasoning.response.responder import Turn
 from tacit.reasoning.text.language import load_pipeline
 from tacit.reasoning.training.corpora import distinct_dialogues
@@ -100,6 +99,13 @@ class Test:
         """Return the figures of a model."""
         texts = [one for (one,) in responder.respond([turn.history for turn in self.turns])]
         return self.figures(texts, responder.perplexity(self.turns).value)
+
+
+def preference(scores: Sequence[float], others: Sequence[float]) -> float:
+    """Return the share of places, without NaN, at which ``scores`` is above ``others``, equal ones counted half."""
+    one, other = np.array(scores), np.array(others)
+    known = ~np.isnan(one) & ~np.isnan(other)
+    return float(np.mean((one > other)[known] + 0.5 * (one == other)[known])) if known.any() else np.nan
 
 
 def mean(values: Sequence[float]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from math import comb
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from tacit.graph.questions import Instance, Question
 from tacit.loaders import read_cicero, read_dialogues
 from tacit.loaders.dialogues import Dialogue
-from tacit.reasoning.inference.choice_figures import MEASURES, chance, figures, interval
+from tacit.reasoning.inference.choice_figures import MEASURES, figures, interval
 from tacit.reasoning.inference.judges import FORM, form_of
 from tacit.reasoning.training.choice_head import CONTROL, Limits, apart_from, clusters
 
@@ -51,6 +52,11 @@ def read_instances(file: Path, but: Path | None, dialogues: int | None) -> tuple
         flush=True,
     )
     return instances, groups
+
+
+def chance(instances: Sequence[Instance]) -> float:
+    """Return the mean probability of an exact match by guessing, where the number of answers is known."""
+    return float(np.mean([1 / comb(len(one.choices), len(one.correct)) for one in instances]))
 
 
 def without_fit(instances: Sequence[Instance]) -> dict[str, Floats]:

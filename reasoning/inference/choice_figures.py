@@ -8,7 +8,6 @@ one half). Instances of a dialogue are not independent, so dialogues are resampl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -63,11 +62,6 @@ def figures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) ->
         [best] = chosen(each, 1)
         rows.append((best in right, known == right, usual == right, f1, sum(wins) / len(wins)))
     return np.array(rows, dtype=np.float64)
-
-
-def chance(instances: Sequence[Instance]) -> float:
-    """Return the mean probability of an exact match by guessing, where the number of answers is known."""
-    return float(np.mean([1 / comb(len(one.choices), len(one.correct)) for one in instances]))
 
 
 def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_000, seed: int = 0) -> Interval:

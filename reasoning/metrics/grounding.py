@@ -297,7 +297,6 @@ def make(
     max_hops: int = FARTHEST,
     events: bool = False,
     language: str = "en",
-    content_only: bool = True,
 ) -> Grounding:
     """Return the metric over ``graph``.
 
@@ -306,13 +305,12 @@ def make(
         max_hops: concepts farther than this (0..6) count as unreached.
         events: measure distances and find paths through events and the links of tacit link too.
         language: language of the concepts.
-        content_only: link only runs of words with a content word.
 
     Raises:
         GraphError: ``events`` is true and the graph has no links.
     """
     analyser = open_analyser(pipeline)
-    linker = Linker(graph, analyser, language=language, content_only=content_only)
+    linker = Linker(graph, analyser, language=language)
     return Grounding(graph, analyser, max_hops=max_hops, events=events, linker=linker)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import isnan, nan
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,10 +120,3 @@ def _asserted(piece: Piece) -> Iterator[Assertion]:
         yield from piece.path.assertions
     for below in piece.rests_on:
         yield from _asserted(below)
-
-
-def preference(scores: Sequence[float], others: Sequence[float]) -> float:
-    """Return the share of places, without NaN, at which ``scores`` is above ``others``, equal ones counted half; NaN without
-    any."""
-    pairs = [(one, other) for one, other in zip(scores, others, strict=True) if not isnan(one) and not isnan(other)]
-    return sum((one > other) + 0.5 * (one == other) for one, other in pairs) / len(pairs) if pairs else nan

@@ -2,7 +2,7 @@
 
 From left to right, the longest run of up to three words that is a concept is linked. A run is looked up as written, then with
 the pipeline's lemmas, then by the graph's fuzzy lookup (:mod:`tacit.graph.names`). Runs do not cross punctuation, except a
-hyphen inside a word. By default a run contains a content word (noun, proper noun, verb, adjective or adverb that is not a stop
+hyphen inside a word. A run contains a content word (by default a noun, proper noun, verb, adjective or adverb that is not a stop
 word), and begins and ends with a word of these kinds or ends with the particle of its verb, so that "my wife" gives *wife* and
 "look for" stays whole.
 """
@@ -80,7 +80,6 @@ class Linker:
         analyser: Analyser,
         *,
         language: str = "en",
-        content_only: bool = True,
         pos: Collection[str] = CONTENT_POS,
         max_words: int = MAX_WORDS,
         cache_size: int = 20_000,
@@ -89,18 +88,16 @@ class Linker:
 
         Args:
             language: language of the concepts.
-            content_only: drop runs without a content word.
             pos: universal parts of speech of content words.
             max_words: longest run of words that is looked up, 1..3.
             cache_size: distinct utterances (and ten times as many names) kept in memory.
 
         Raises:
-            InputError: ``max_words`` is not in 1..3, or ``pos`` is empty and ``content_only`` true.
+            InputError: ``max_words`` is not in 1..3, or ``pos`` is empty.
         """
         self.graph = graph
         self.analyser = analyser
         self.language = language
-        self.content_only = content_only
         self.pos = frozenset(pos)
         self.max_words = max_words
         self._mentions: LruCache[str, tuple[Mention, ...]] = LruCache(cache_size)
@@ -108,8 +105,8 @@ class Linker:
         self._single: LruCache[tuple[str, str], str] = LruCache(10 * cache_size)
         if not 1 <= max_words <= MAX_WORDS:
             raise InputError(f"max_words must be from 1 to {MAX_WORDS}, not {max_words}")
-        if not self.pos and content_only:
-            raise InputError("no part of speech is given; name at least one, or set content_only to False")
+        if not self.pos:
+            raise InputError("no part of speech is given; name at least one")
 
     @property
     def options(self) -> dict[str, str]:
@@ -117,9 +114,7 @@ class Linker:
         changed = {}
         if self.language != "en":
             changed["language"] = self.language
-        if not self.content_only:
-            changed["words"] = "all"
-        elif self.pos != frozenset(CONTENT_POS):
+        if self.pos != frozenset(CONTENT_POS):
             changed["pos"] = "+".join(sorted(self.pos))
         if self.max_words != MAX_WORDS:
             changed["max_words"] = str(self.max_words)
@@ -164,7 +159,7 @@ class Linker:
         ]
 
     def _can_stand_alone(self, token: Token) -> bool:
-        content = not self.content_only or (token.pos in self.pos and not token.stop)
+        content = token.pos in self.pos and not token.stop
         return content and token.end - token.start <= _LONGEST_NAME and _has_letter(token.text)
 
     def _resolve(self, names: Iterable[_Name]) -> dict[_Name, str]:
@@ -196,12 +191,11 @@ class Linker:
         """Return the words among ``tokens``; punctuation breaks a run, a hyphen between two touching words does not."""
         words: list[_Word] = []
         joined = False
-        every = not self.content_only
         for index, token in enumerate(tokens):
             if _has_letter(token.text):
                 kind = token.pos in self.pos
-                edge = every or (kind and not (token.stop and token.pos == "ADV"))
-                content = every or (kind and not token.stop)
+                edge = kind and not (token.stop and token.pos == "ADV")
+                content = kind and not token.stop
                 verb, particle = token.pos == "VERB", token.pos in _PARTICLES
                 text = token.text.lower()
                 words.append(_Word(token, text, token.lemma.lower() or text, joined, edge, edge, content, verb, particle))

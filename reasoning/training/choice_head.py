@@ -119,19 +119,20 @@ def unseen_form(
 
 def clusters(instances: Sequence[Instance]) -> Places:
     """Return the number of each instance's group: dialogues that share a turn of six words or more are in one."""
-    group = {one.id: one.id for one in instances}
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def of(name: str) -> str:
-        while group[name] != name:
-            name = group[name]
-        return name
-
-    first: dict[str, str] = {}
-    for one in instances:
-        for turn in sorted(telling_turns(map(without_speaker, one.dialogue))):
-            group[of(one.id)] = of(first.setdefault(turn, one.id))
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(of(one.id) for one in instances))}
-    return np.array([numbers[of(one.id)] for one in instances], dtype=np.int64)
+    first: dict[str, int] = {}  # by dialogue and by turn, the first instance
+    edges = []
+    for place, one in enumerate(instances):
+        edges.append((place, first.setdefault(f"dialogue {one.id}", place)))
+        turns = sorted(telling_turns(map(without_speaker, one.dialogue)))
+        edges += [(place, first.setdefault(f"turn {turn}", place)) for turn in turns]
+    if not edges:
+        return np.zeros(0, dtype=np.int64)
+    shape = (len(instances), len(instances))
+    _, labels = connected_components(coo_array((np.ones(len(edges), bool), np.array(edges).T), shape), directed=False)
+    return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
 
 
 def enough_groups(instances: Sequence[Instance]) -> Places:

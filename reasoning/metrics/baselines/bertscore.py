@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....graph.errors import InputError, ModelError
 from ...base import Piece, Signature
-from ...models.batching import together
+from ...models.batching import padded, together
 from ...models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
 from .references import Compared, Comparison, Pair, nearest
 
@@ -105,11 +105,8 @@ class BertScore(Compared):
     def _vectors(self, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Return the unit vectors of a batch of texts at the chosen layer."""
         torch = self._torch
-        width = max(map(len, ids))
-        pad = self._tokenizer.pad_token_id or 0
-        device = self._model.device
-        tokens = torch.tensor([[*row, *[pad] * (width - len(row))] for row in ids], device=device)
-        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in ids], device=device)
+        rows, inside = padded(ids, self._tokenizer.pad_token_id or 0)
+        tokens, mask = (torch.from_numpy(array).to(self._model.device) for array in (rows, inside.astype(np.int64)))
         with torch.inference_mode():
             states = self._model(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states[self.layer]
             unit = torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()

@@ -277,9 +277,3 @@ class Neighbourhood:
                 summed[some] += known[np.searchsorted(wanted, near[some, column])]
             rows[:, hop] = summed / np.maximum(there.sum(axis=1, dtype=np.float32), 1)[:, None]
         return rows
-
-
-def unit(vectors: Floats) -> Floats:
-    """Return vectors scaled to unit length; zeros stay zeros."""
-    scaled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    return scaled

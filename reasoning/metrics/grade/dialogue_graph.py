@@ -7,12 +7,9 @@ no path.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import log
 from typing import Any, NamedTuple
 
@@ -93,12 +90,6 @@ def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
     return GraphBatch(tuple(places), nodes, mask, adjacency)
 
 
-def describe(profile: str) -> Mapping[str, float]:
-    """Return a profile's weights with labels, e.g. ``{"no path": 0.0, "0 hops": 1.0, …}``, for documents."""
-    values = edge_weights(profile)
-    return {"no path": float(values[0])} | {f"{hops} hops": float(value) for hops, value in enumerate(values[1:])}
-
-
 # Keywords: the words of an utterance with the highest scores that are concepts of the graph.
 #
 # Huang et al. (EMNLP 2020, section 3.2) follow Tang et al. (ACL 2019): a word's score is part-of-speech weight x count / length
@@ -142,11 +133,6 @@ class IdfTable:
     def idf(self, lemma: str) -> float:
         """Inverse document frequency, >= 0."""
         return log((self.utterances + 1) / (self.counts.get(lemma, 0) + 1))
-
-    @cached_property
-    def digest(self) -> str:
-        """12 hex digits of the SHA-256 of the counts."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:12]
 
     def to_dict(self) -> dict[str, Any]:
         return {"utterances": self.utterances, "counts": self.counts}

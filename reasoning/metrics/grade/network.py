@@ -281,30 +281,11 @@ def frozen_texts(
 
 
 def tuned_texts(tokenizer: Any, contexts: Sequence[Sequence[str]], responses: Sequence[str], length: int) -> tuple[Tensor, ...]:
-    """Return the arguments of :class:`TunedReading`; a dialogue that is too long loses the beginning of its context, and a
-    response is cut to half of ``length`` if needed."""
-    extra = tokenizer.num_special_tokens_to_add(pair=True)
-    room = max(length - extra, 2)
-    rows = []
-    for turns, response in zip(contexts, responses, strict=True):
-        before = tokenizer.encode(" ".join(turns), add_special_tokens=False, verbose=False)
-        answer = tokenizer.encode(response, add_special_tokens=False, verbose=False)
-        answer = answer[: max(room // 2, room - len(before))]
-        before = before[max(len(before) - (room - len(answer)), 0) :]
-        rows.append(_joined(tokenizer, before, answer))
-    most = max(len(ids) for ids, _ in rows)
-    ids = np.full((len(rows), most), tokenizer.pad_token_id or 0, np.int64)
-    kinds = np.zeros_like(ids)
-    mask = np.zeros_like(ids)
-    for place, (row, kind) in enumerate(rows):
-        ids[place, : len(row)], kinds[place, : len(row)], mask[place, : len(row)] = row, kind, 1
-    sides = torch.from_numpy(kinds) if "token_type_ids" in tokenizer.model_input_names else None
-    return torch.from_numpy(ids), torch.from_numpy(mask), sides  # type: ignore[return-value]
-
-
-def _joined(tokenizer: Any, before: list[int], answer: list[int]) -> tuple[list[int], list[int]]:
-    """Return the token ids and token types of [CLS] context [SEP] response [SEP]."""
-    start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
-    first = [*([start] if start is not None else []), *before, *([end] if end is not None else [])]
-    second = [*answer, *([end] if end is not None else [])]
-    return first + second or [0], [0] * len(first) + [1] * len(second) or [0]
+    """Return the arguments of :class:`TunedReading`; of context and response the longer one loses its beginning when they are
+    too long together."""
+    tokenizer.truncation_side = "left"
+    given = tokenizer(
+        [" ".join(turns) for turns in contexts], list(responses), padding=True, truncation="longest_first", max_length=length,
+        return_tensors="pt", verbose=False,
+    )  # fmt: skip
+    return given["input_ids"], given["attention_mask"], given.get("token_type_ids")

@@ -14,7 +14,7 @@ from tacit.graph.cypher_store import claim_query
 from tacit.graph.errors import GraphNotFound, InputError
 from tacit.graph.names import concept_uri, event_uri
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.choice_figures import chance, chosen, figures, interval
+from tacit.reasoning.inference.choice_figures import chosen, figures, interval
 from tacit.reasoning.inference.choosing import NO_EDGE, Chooser, Chosen, load_chooser
 from tacit.reasoning.inference.head import Head, centred
 from tacit.reasoning.inference.judges import AnswerOnly, FormModel, GraphJudge, Similarity, form_of
@@ -171,7 +171,6 @@ def test_figures_by_hand() -> None:
     two = Instance("e", ["A: Hi ."], "Hi .", "reaction", ["a", "b", "c", "d", "e"], (0, 2, 4))
     found = figures([one, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
     assert found.tolist() == [[1, 1, 1, 1, 1], [1, 0, 0, 2 / 3, (0.5 + 0 + 0 + 0 + 1 + 1) / 6]]
-    assert chance([one, two]) == pytest.approx((1 / 6 + 1 / 10) / 2)
     assert chosen([1, 1, 1]) == (0, 1)
     assert chosen([0, 5, 1], 1) == (1,)
     with pytest.raises(InputError, match="has 0 right of 4"):

@@ -311,8 +311,8 @@ def test_the_signature_names_all_that_counts(graph: KnowledgeGraph, analyser: Sp
     signature = str(load_metric("grounding", graph, pipeline=analyser).signature)
     reference = f"reference:{references_of('grounding', [SHIPPED])[0].label} with the graph e9f22b085cf437af"
     assert signature == f"{start}{shipped_talk().digest}|hops:3|{reference}|v:3"
-    other = load_metric("grounding", graph, pipeline=analyser, max_hops=4, content_only=False).signature
-    assert str(other) == f"{start}{shipped_talk().digest}|hops:4|words:all|v:3"
+    other = load_metric("grounding", graph, pipeline=analyser, max_hops=4).signature
+    assert str(other) == f"{start}{shipped_talk().digest}|hops:4|v:3"
     assert str(Grounding(graph, analyser, talk=TALK).signature) == f"{start}{TALK.digest}|hops:3|v:3"
     assert TALK.digest != Talk(8, TALK.counts).digest
 

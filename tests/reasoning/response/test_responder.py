@@ -14,7 +14,7 @@ pytest.importorskip("transformers")
 
 from tacit.reasoning import Reasoner
 from tacit.reasoning.response import open_responder, rerank
-from tacit.reasoning.response.reranking import preference, ranked
+from tacit.reasoning.response.reranking import ranked
 from tacit.reasoning.response.responder import Turn, coded
 
 from tests.reasoning.models.tiny_causal import save_tiny_causal
@@ -79,8 +79,6 @@ def test_a_long_history_loses_its_beginning_and_a_long_turn_its_end(model: Path)
 
 def test_ranks_share_ties_and_put_what_cannot_be_judged_last() -> None:
     assert ranked([0.5, math.nan, 0.9, 0.5]).tolist() == [2.5, 4.0, 1.0, 2.5]
-    assert preference([1.0, 0.0, 2.0, math.nan], [0.0, 0.0, 3.0, 1.0]) == pytest.approx(0.5)
-    assert math.isnan(preference([], []))
 
 
 def test_the_best_sample_comes_with_its_edges(sample_graph: Any) -> None:

@@ -91,15 +91,6 @@ def test_surface_forms_come_before_lemmas(oracle: OracleGraph) -> None:
     assert [mention.concept for mention in linker.link("rode bikes")] == ["/c/en/ride_bike"]
 
 
-def test_every_word_can_be_linked_on_demand(oracle: OracleGraph) -> None:
-    text = "the/DET dog/NOUN do/AUX of/ADP"
-    assert [mention.text for mention in Linker(oracle, Splitter()).link(text)] == ["dog"]
-    everything = Linker(oracle, Splitter(), content_only=False)
-    assert [mention.concept for mention in everything.link(text)] == [f"/c/en/{name}" for name in ("the", "dog", "do", "of")]
-    assert [mention.concept for mention in everything.link("the beatles")] == ["/c/en/the_beatles"]
-    assert everything.options == {"words": "all"}
-
-
 def test_parts_of_speech_can_be_chosen(oracle: OracleGraph) -> None:
     linker = Linker(oracle, Splitter(), pos=["VERB"])
     assert [mention.concept for mention in linker.link("dog/NOUN fall/VERB")] == ["/c/en/fall"]
@@ -131,18 +122,18 @@ SINGLE = st.lists(
 
 
 @settings(deadline=None, max_examples=80)
-@given(SINGLE, st.sampled_from([("NOUN", "PROPN", "VERB", "ADJ"), ("ADV",)]), st.booleans(), st.sampled_from([0, 1, 1000]))
+@given(SINGLE, st.sampled_from([("NOUN", "PROPN", "VERB", "ADJ"), ("ADV",)]), st.sampled_from([0, 1, 1000]))
 def test_single_words_are_those_that_the_graph_resolves(
-    oracle: OracleGraph, words: list[tuple[str, str]], pos: tuple[str, ...], content_only: bool, size: int
+    oracle: OracleGraph, words: list[tuple[str, str]], pos: tuple[str, ...], size: int
 ) -> None:
     splitter, text = Splitter(), " ".join(f"{word}/{tag}" for word, tag in words)
-    linker = Linker(oracle, splitter, pos=pos, max_words=1, content_only=content_only, cache_size=size)
+    linker = Linker(oracle, splitter, pos=pos, max_words=1, cache_size=size)
     expected = []
     for token in splitter.tokens(text):
         if any(map(str.isalnum, token.text)) and len(token.text) <= 100:
             exact = [concept_uri(word) for word in dict.fromkeys([token.text.lower(), token.lemma])]
             uri = next((uri for uri in (*exact, *oracle.resolve([token.text.lower()])) if uri in oracle.concepts), None)
-            if uri and (not content_only or (token.pos in pos and not token.stop)):
+            if uri and token.pos in pos and not token.stop:
                 expected.append((token.start, token.end, text[token.start : token.end], uri, token.lemma, token.pos))
     for _ in range(2):
         found = linker.link_batch(["dog", text])[1]
@@ -187,7 +178,7 @@ WORDS = [
 @settings(deadline=None, max_examples=80)
 @given(st.one_of(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join), st.text(st.characters(exclude_categories=["Cs"]))))
 def test_mentions_are_known_concepts_in_order(oracle: OracleGraph, analyser: SpacyAnalyser, text: str) -> None:
-    mentions = Linker(oracle, analyser, content_only=False).link(text)
+    mentions = Linker(oracle, analyser).link(text)
     end = 0
     for mention in mentions:
         assert end <= mention.start < mention.end <= len(text)
@@ -195,6 +186,4 @@ def test_mentions_are_known_concepts_in_order(oracle: OracleGraph, analyser: Spa
         assert mention.text == text[mention.start : mention.end]
         assert len(mention.text.replace("-", " ").split()) <= 6
         end = mention.end
-    content = {mention.concept for mention in Linker(oracle, analyser).link(text)}
-    assert content <= oracle.concepts
-    assert mentions == Linker(oracle, analyser, content_only=False).link_batch(["dog", text])[1]
+    assert mentions == Linker(oracle, analyser).link_batch(["dog", text])[1]

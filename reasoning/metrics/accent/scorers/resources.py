@@ -7,12 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .....graph.errors import ModelError
 from .....graph.protocol import KnowledgeGraph, TailsInBulk
 from ....registry import load_scorer
 from ..events import RELATIONS
 from ..tails.event_table import Events, EventTable, events_home, open_table
-from ..tails.sources import AbsentComet, CachedTails, Chain, CometTails, GraphTails, NearestTails
+from ..tails.sources import CachedTails, Chain, CometTails, GraphTails, NearestTails
 from .base import TailSource, TupleScorer
 
 if TYPE_CHECKING:
@@ -98,14 +97,14 @@ class ScorerResources:
     def tails(
         self, *, nearest: int = 0, threshold: float = 0.0, comet: str | Path | Any | None = None, remember: bool = True
     ) -> TailSource:
-        """Return a tail source: the graph, then ``nearest`` heads with a cosine >= ``threshold`` (0: none), then a COMET if it
-        opens."""
+        """Return a tail source: the graph, then ``nearest`` heads with a cosine >= ``threshold`` (0: none), then a
+        COMET."""
         graph = GraphTails(self.events, learnt=comet is None)
         sources: list[TailSource] = [graph]
         if nearest:
             sources.append(self._nearest(graph, nearest, threshold))
         if comet is not None:
-            sources.append(self._comet(comet, remember))
+            sources.append(CometTails(self.comet(comet), self.memory, remember=remember))
         else:
             sources.append(CachedTails(self.memory))
         return Chain(sources)
@@ -142,12 +141,6 @@ class ScorerResources:
 
     def _nearest(self, graph: GraphTails, limit: int, threshold: float) -> TailSource:
         return NearestTails(graph, self.vectors, limit=limit, threshold=threshold, progress=self._counter("embedding the heads"))
-
-    def _comet(self, comet: Any, remember: bool) -> TailSource:
-        try:
-            return CometTails(self.comet(comet), self.memory, remember=remember)
-        except ModelError as error:
-            return AbsentComet(str(error))
 
     def _counter(self, what: str) -> Callable[[int], None] | None:
         progress = self._progress

@@ -113,14 +113,6 @@ class Retriever(CompactScorer[RetrieverResult]):
         """Return the closeness of each tail to the expected ones, in 0..1."""
         return [TupleScore(one.closeness, one.closest) for one in self.evaluate(tuples)]
 
-    def expected(self, head: str, relation: str, limit: int = 10) -> list[str]:
-        """Return the ``limit`` tails with the highest ranks, best first."""
-        check_relations([(head, relation, "")], self.relations)
-        number = self._number[relation]
-        (vector,) = self._embed([head_form(head)])
-        members = self.model.members[number]
-        return [self.model.text(members[row]) for row in self._best(self._ranks(vector, number), limit).tolist()]
-
     def measure(self, head: Vectors, relation: int, tail: Vectors, *, without: int = -1) -> Measurement:
         """Return the scores of a tail's vector for a head's, both of shape (d,), over a pool ``without`` one tail."""
         ranks = self._ranks(head, relation)

@@ -181,19 +181,6 @@ class CometTails:
         return ""
 
 
-class AbsentComet:
-    """Replaces a COMET that cannot be opened: has no tails, and notes the reason."""
-
-    signature = "comet:absent"
-
-    def __init__(self, reason: str) -> None:
-        self._note = f"no COMET could be opened, so only the graph was used: {reason}"
-
-    def find(self, queries: Sequence[Query]) -> list[Found]:
-        """Return no tails for each query, with the reason."""
-        return [Found(note=self._note) for _ in queries]
-
-
 class CachedTails:
     """The stored tails of all COMETs that a journal holds, as of the time this was opened."""
 

@@ -24,7 +24,7 @@ from tacit.reasoning.metrics.accent.tails.comet import (
     merge_cache,
 )
 from tacit.reasoning.metrics.accent.tails.event_table import open_table
-from tacit.reasoning.metrics.accent.tails.sources import AbsentComet, CachedTails, Chain, CometTails, GraphTails
+from tacit.reasoning.metrics.accent.tails.sources import CachedTails, Chain, CometTails, GraphTails
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import ToldComet, world
@@ -137,8 +137,6 @@ def test_a_comet_that_fails_or_is_absent_leaves_the_graph(stored: Stored, tmp_pa
         assert (known.note, unknown.note) == ("", "the COMET told failed (out of memory), so only the graph was used")
         comet.fails = ""
         assert texts(tails(graph, comet).find([SLEEPS])) == [["rested", "refreshed"]]
-        absent = Chain([GraphTails(open_table(graph)), AbsentComet("there is none")])
-        assert "there is none" in absent.find([SLEEPS])[0].note
 
 
 def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(stored: Stored, tmp_path: Path) -> None:

@@ -217,10 +217,10 @@ def test_a_comet_answers_before_the_model_and_is_asked_once(graph: WritableGraph
     assert "no more memory" in scored(graph, model, [swims], comet=comet).evidence.note
 
 
-def test_a_comet_out_of_reach_is_said_in_the_note(graph: WritableGraph, model: Path, tmp_path: Path) -> None:
+def test_a_comet_that_cannot_be_opened_is_an_error(graph: WritableGraph, model: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    score = scored(graph, model, [FLY], comet=tmp_path / "none")
-    assert "no COMET could be opened" in score.evidence.note
+    with pytest.raises(ModelError, match="there is no model folder"):
+        scored(graph, model, [FLY], comet=tmp_path / "none")
 
 
 def test_near_heads_are_asked_when_wanted(graph: WritableGraph, model: Path) -> None:

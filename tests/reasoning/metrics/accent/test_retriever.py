@@ -51,7 +51,8 @@ def test_a_trained_retriever_expects_what_it_learnt(trained: Compact) -> None:
     assert trained.relations == ("xWant", "xAttr")
     retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=4)
     for animal in ANIMALS:
-        assert {text.split()[-1] for text in retriever.expected(f"PersonX buys a {animal}", "xWant", 4)} == {animal}
+        [score] = retriever.score([(f"PersonX buys a {animal}", "xWant", "PersonX sings")])
+        assert {close.tail.text.split()[-1] for close in score.closest} == {animal}
         right, wrong = retriever.score(
             [(f"PersonX loses a {animal}", "xWant", f"PersonX wants to keep the {other}") for other in (animal, "horse")]
         )

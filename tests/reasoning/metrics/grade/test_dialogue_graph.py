@@ -60,8 +60,8 @@ def test_weights_by_hand(graph: KnowledgeGraph) -> None:
 
 
 def test_profiles_are_told_and_others_refused() -> None:
-    assert room.describe("paper")["no path"] == 0
-    assert room.describe("released")["2 hops"] == pytest.approx(1 / 3)
+    assert room.edge_weights("paper")[0] == 0
+    assert room.edge_weights("released")[3] == pytest.approx(1 / 3)
     with pytest.raises(InputError, match="no profile 'other'"):
         room.edge_weights("other")
 
@@ -216,8 +216,7 @@ def test_idf_is_counted_once_for_each_utterance(linker: Linker) -> None:
     assert table.counts == {"cat": 1, "dog": 2}
     assert table.idf("dog") == pytest.approx(log(5 / 3))
     assert table.idf("unheard") == pytest.approx(log(5))
-    again = IdfTable.from_dict(table.to_dict())
-    assert again.digest == table.digest != IdfTable(4, {"dog": 2}).digest
+    assert IdfTable.from_dict(table.to_dict()).to_dict() == table.to_dict()
 
 
 @pytest.mark.parametrize("broken", [None, {}, {"utterances": 1, "counts": {"a": 2}}, {"utterances": "1", "counts": {}}])
