@@ -17,9 +17,9 @@ import orjson
 
 from ..graph.errors import InputError
 from ..graph.item import ItemError
-from .dialogues import BrokenRecord, history_of, own_id, parsed_json, references_of, response_of, texts_of, turns_of
-from .io import ByteSource, decode
-from .records import Columns, Damage, read_records
+from .dialogues import BrokenRecord, history_of, own_id, parsed_rows, references_of, response_of, texts_of, turns_of
+from .io import ByteSource
+from .records import Columns
 
 DECO_RATINGS = ("event_cs", "general_cs")
 
@@ -116,25 +116,14 @@ def dataset_name(path: str | os.PathLike[str]) -> str:
 def _judgements(
     source: ByteSource, strict: bool, rating: str, dataset: str, columns: Mapping[str, str]
 ) -> Iterator[Judgement | ItemError]:
-    try:
-        for line in read_records(source, Columns(_has_judgements, _WANTED, "judgements", columns)):
-            text, reason = decode(line)
-            if reason is None and not text.strip():
-                continue
-            try:
-                if reason is not None:
-                    raise BrokenRecord(reason)
-                row = judgements_in(parsed_json(text), line.number, dataset, rating)
-            except BrokenRecord as broken:
-                row = JudgementError(line.number, str(broken), dataset, damage=isinstance(line.flaw, Damage))
-            if not isinstance(row, JudgementError):
-                yield from row
-            elif strict:
-                raise InputError(f"{source.path}, row {row.line}: {row.reason}")
-            else:
-                yield row
-    finally:
-        source.close()
+    forms = Columns(_has_judgements, _WANTED, "judgements", columns)
+    for row in parsed_rows(source, forms, lambda data, number: judgements_in(data, number, dataset, rating), strict=False):
+        if isinstance(row, list):
+            yield from row
+        elif strict:
+            raise InputError(f"{source.path}, row {row.line}: {row.reason}")
+        else:
+            yield row if isinstance(row, JudgementError) else JudgementError(row.line, row.reason, dataset, damage=row.damage)
 
 
 def _has_judgements(names: set[str]) -> bool:
@@ -251,9 +240,9 @@ def _dialogue(data: dict[str, Any], name: str, dataset: str) -> list[Judgement]:
         raise BrokenRecord("turn_ratings is not a list with one rating per turn")
     system = _name(data, "system", "model")
     return [
-        Judgement(f"{name}/{place + 1}", tuple(turns[:place]), turns[place], _turn_rating(rating), (), dataset, system)
-        for place, rating in enumerate(ratings)
-        if place and rating not in ("", None)
+        Judgement(f"{name}/{index + 1}", tuple(turns[:index]), turns[index], _turn_rating(rating), (), dataset, system)
+        for index, rating in enumerate(ratings)
+        if index and rating not in ("", None)
     ]
 
 

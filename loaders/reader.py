@@ -235,12 +235,12 @@ class HashSet:
     def add(self, value: int) -> bool:
         """Add ``value`` (1 to 2**64 - 1, uniformly distributed) and return whether it is new."""
         table, mask = self._table, self._mask
-        place = value & mask
-        while (found := table[place]) != 0:
-            if found == value:
+        index = value & mask
+        while (entry := table[index]) != 0:
+            if entry == value:
                 return False
-            place = (place + 1) & mask
-        table[place] = value
+            index = (index + 1) & mask
+        table[index] = value
         self._size += 1
         if 2 * self._size > mask:
             self._grow()
@@ -252,7 +252,7 @@ class HashSet:
         self._table = table = array("Q", bytes(16 * len(old)))
         for value in old:
             if value:
-                place = value & mask
-                while table[place]:
-                    place = (place + 1) & mask
-                table[place] = value
+                index = value & mask
+                while table[index]:
+                    index = (index + 1) & mask
+                table[index] = value

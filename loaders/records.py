@@ -15,6 +15,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,14 +25,17 @@ import orjson
 from ..graph.errors import InputError
 from .io import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, ByteSource, Chunks, Line, blocks, decode, lines, split
 
+PARQUET = b"PAR1"
+"""The first bytes of a Parquet file."""
+
 _HEAD_BYTES = 1 << 16
-_PARQUET = b"PAR1"
 _DELIMITERS = ",\t;"
 _TABLE_SUFFIXES = (".csv", ".tsv")
 _NAME = re.compile(r"[\w .:/()-]{1,64}")
 _ROWS = 256  # rows of Parquet per batch
 _SHOWN_COLUMNS = 12
 _LONGEST_HEADING = 1 << 14
+_NO_OBJECT = "not a JSON object"
 
 
 class Columns(NamedTuple):
@@ -66,24 +70,24 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
     """Yield the records of ``source``, in its order; InputError, while iterating, for other formats and columns. Call once."""
     peeked = Peeked(source)
     head = peeked.head.lstrip()
-    if head.startswith(_PARQUET):
+    if head.startswith(PARQUET):
         return _parquet(source.path, columns)
     if not head:
         return json_lines(peeked)
     if head.startswith(b"[") and not _is_list_line(head):
         return _renamed(json_elements(peeked), columns)
     if not head.startswith((b"{", b"[")):
-        found = _heading(head)
-        for delimiter, cells in found:
+        headings, has_objects = _headings(head), b"\n{" in head
+        for delimiter, cells in headings:
             if columns.enough(set(columns.fields(cells))):
                 columns.check(cells, source.path)
                 return _table(peeked, delimiter, columns)
-        if found and b"\n{" not in head:
-            columns.check(found[0][1], source.path)
+        if headings and not has_objects:
+            columns.check(headings[0][1], source.path)
         named = source.path.lower().removesuffix(".gz").endswith(_TABLE_SUFFIXES)
-        if found and (named or b"\n{" not in head):
-            raise InputError(f"{source.path} has the columns {_listed(found[0][1])}; wanted are {columns.wanted}")
-        if b"\n{" not in head:
+        if headings and (named or not has_objects):
+            raise InputError(f"{source.path} has the columns {_listed(headings[0][1])}; wanted are {columns.wanted}")
+        if not has_objects:
             raise InputError(
                 f"{source.path} holds no {columns.holds} in a form that is known; expected JSON lines, a JSON list, CSV or "
                 f"Parquet with {columns.wanted}"
@@ -105,9 +109,9 @@ def _with_fields(line: Line, named: Mapping[str, str]) -> Line:
         return line
     if not isinstance(record, dict):
         return line
-    held = {field: record[key] for field, key in named.items() if key in record}
-    kept = {key: value for key, value in record.items() if key not in named and key not in named.values()}
-    return Line(line.number, orjson.dumps(kept | held))
+    renamed = {field: record[key] for field, key in named.items() if key in record}
+    others = {key: value for key, value in record.items() if key not in named and key not in named.values()}
+    return Line(line.number, orjson.dumps(others | renamed))
 
 
 class Peeked:
@@ -116,23 +120,18 @@ class Peeked:
     def __init__(self, source: ByteSource) -> None:
         self._source = source
         self._chunks = source.chunks()
-        head = []
-        size = 0
-        for chunk in self._chunks:
-            head.append(chunk)
-            size += len(chunk)
-            if size >= _HEAD_BYTES:
-                break
-        self._held = head
-        self.head = b"".join(head).removeprefix(BOM)
+        self._begun: list[bytes] = []
+        while sum(map(len, self._begun)) < _HEAD_BYTES and (chunk := next(self._chunks, b"")):
+            self._begun.append(chunk)
+        self.head = b"".join(self._begun).removeprefix(BOM)
 
     @property
     def damage(self) -> str | None:
         return self._source.damage
 
     def chunks(self) -> Iterator[bytes]:
-        held, self._held, self.head = self._held, [], b""
-        return chain(held, self._chunks)
+        begun, self._begun, self.head = self._begun, [], b""
+        return chain(begun, self._chunks)
 
 
 def _is_list_line(head: bytes) -> bool:
@@ -211,19 +210,19 @@ def json_elements(source: Peeked) -> Iterator[Line]:
         yield Line(number, b"", Damage(source.damage or "the JSON list has no end"))
 
 
-def _heading(head: bytes) -> list[tuple[str, list[str]]]:
+def _headings(head: bytes) -> list[tuple[str, list[str]]]:
     """Return the delimiters with which the first line has two or more column names, with these names in lower case."""
     line = head.split(b"\n", 1)[0].decode(errors="replace").strip()
-    found: list[tuple[str, list[str]]] = []
+    headings: list[tuple[str, list[str]]] = []
     if len(line) > _LONGEST_HEADING:
-        return found
+        return headings
     for delimiter in _DELIMITERS:
         cells = [cell.strip().lower() for cell in next(csv.reader([line], delimiter=delimiter), [])]
         if all(_NAME.fullmatch(cell) for cell in cells if cell) and len([cell for cell in cells if cell]) > 1:
-            found.append((delimiter, cells))
-    if not found and _NAME.fullmatch(line) and line.lower() in ("turns", "messages"):
-        found.append((",", [line.lower()]))
-    return found
+            headings.append((delimiter, cells))
+    if not headings and line.lower() in ("turns", "messages"):
+        headings.append((",", [line.lower()]))
+    return headings
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -306,8 +305,9 @@ def _cells(number: int, heading: Sequence[str], cells: Sequence[str]) -> Line:
         return Line(number, b"", NOT_UTF8)
 
 
-def _parquet(path: str, columns: Columns) -> Iterator[Line]:
-    """Yield the rows of Parquet."""
+@contextmanager
+def parquet_file(path: str) -> Iterator[Any]:
+    """Open a :class:`pyarrow.parquet.ParquetFile`; raise :class:`InputError` where it cannot be opened, or read in the block."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -315,18 +315,22 @@ def _parquet(path: str, columns: Columns) -> Iterator[Line]:
         raise InputError("Parquet cannot be read from standard input, since its index is at the end of the file; give a file")
     try:
         with pq.ParquetFile(path) as file:
-            names = [name.strip().lower() for name in file.schema_arrow.names]
-            columns.check(names, path)
-            fields = columns.fields(names)
-            if not columns.enough(set(fields)):
-                raise InputError(f"{path} has the columns {_listed(names)}; wanted are {columns.wanted}")
-            number = 0
-            for batch in file.iter_batches(_ROWS):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield _row(number, dict(zip(fields, row.values(), strict=True)))
+            yield file
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} cannot be read as Parquet: {' '.join(str(error).split())}") from None
+
+
+def _parquet(path: str, columns: Columns) -> Iterator[Line]:
+    """Yield the rows of Parquet."""
+    with parquet_file(path) as file:
+        names = [name.strip().lower() for name in file.schema_arrow.names]
+        columns.check(names, path)
+        fields = columns.fields(names)
+        if not columns.enough(set(fields)):
+            raise InputError(f"{path} has the columns {_listed(names)}; wanted are {columns.wanted}")
+        rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches(_ROWS))
+        for number, row in enumerate(rows, 1):
+            yield _row(number, dict(zip(fields, row.values(), strict=True)))
 
 
 def _row(number: int, row: dict[str, Any]) -> Line:
@@ -356,14 +360,10 @@ def _rows(source: ByteSource) -> Iterator[JsonRow]:
             text, flaw = decode(line)
             if flaw is None and not text.strip():
                 continue
-            yield JsonRow(line.number, {}, flaw) if flaw is not None else _line_row(line.number, text)
+            try:
+                data = orjson.loads(text) if flaw is None else {}
+            except orjson.JSONDecodeError as error:
+                data, flaw = {}, f"not JSON ({error.msg})"
+            yield JsonRow(line.number, data, flaw or "") if isinstance(data, dict) else JsonRow(line.number, {}, _NO_OBJECT)
     finally:
         source.close()
-
-
-def _line_row(number: int, text: str) -> JsonRow:
-    try:
-        data = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        return JsonRow(number, {}, f"not JSON ({error.msg})")
-    return JsonRow(number, data) if isinstance(data, dict) else JsonRow(number, {}, "not a JSON object")

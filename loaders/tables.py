@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
 
-from ..graph.errors import InputError
 from .io import ByteSource, decode
 from .mapping import FileForm, Format
-from .records import Peeked, json_elements, json_lines, table_rows
+from .records import PARQUET, Peeked, json_elements, json_lines, parquet_file, table_rows
 
-_PARQUET = b"PAR1"
 _BATCH = 8_192
 """Rows of Parquet per batch."""
 _NUMBERED = re.compile(r"\*([1-9])")
@@ -66,7 +65,7 @@ def read_values(source: ByteSource, form: FileForm, wanted: Sequence[str]) -> It
 
 
 def _recognised(head: bytes, path: str, form: FileForm) -> Format:
-    if head.startswith(_PARQUET):
+    if head.startswith(PARQUET):
         return "parquet"
     if form.rows or head.lstrip()[:1] in (b"{", b"["):
         return "json"
@@ -82,24 +81,24 @@ def _delimiter(head: bytes) -> str:
 
 
 def _table(source: Peeked, delimiter: str, quoted: bool, names: Sequence[str], wanted: Sequence[str]) -> Iterator[Values]:
-    places = _places(names, wanted) if names else []
+    indices = _indices(names, wanted) if names else []
     width = len(names)
     for number, cells, data, flaw in table_rows(source, delimiter, quoted=quoted):
         if flaw is not None:
             yield Values(number, flaw=flaw, data=data)
         elif not width:
             heading = [cell.strip() for cell in cells]
-            places, width = _places(heading, wanted), len(heading)
+            indices, width = _indices(heading, wanted), len(heading)
         elif len(cells) > width:
             yield Values(number, flaw=f"{len(cells)} cells under {width} columns", data=delimiter.join(cells))
         else:
             if len(cells) < width:
                 cells = [*cells, *[""] * (width - len(cells))]
-            yield Values(number, [cells[place] for place in places])
+            yield Values(number, [cells[index] for index in indices])
 
 
-def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Return where each wanted name stands among the names of a table."""
+def _indices(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Return the index of each wanted name among the names of a table."""
     for name in wanted:
         if names.count(name) != 1:
             raise NoColumn(name, names)
@@ -107,31 +106,21 @@ def _places(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 
 def _parquet(source: ByteSource, peeked: Peeked, wanted: Sequence[str]) -> Iterator[Values]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if source.path == "-":
-        raise InputError("Parquet cannot be read from standard input, since its index is at the end of the file; give a file")
-    for _ in peeked.chunks():  # for the checksum of the file
-        pass
-    try:
-        with pq.ParquetFile(source.path) as file:
-            _places(file.schema_arrow.names, wanted)
-            number = 0
-            for batch in file.iter_batches(_BATCH, columns=list(wanted)):
-                columns = [batch.column(batch.schema.get_field_index(name)).to_pylist() for name in wanted]
-                for values in zip(*columns, strict=True):
-                    number += 1
-                    yield Values(number, values)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{source.path} cannot be read as Parquet: {' '.join(str(error).split())}") from None
+    with parquet_file(source.path) as file:
+        for _ in peeked.chunks():  # for the checksum of the file
+            pass
+        _indices(file.schema_arrow.names, wanted)
+        batches = file.iter_batches(_BATCH, columns=list(wanted))
+        rows = chain.from_iterable(zip(*(batch[name].to_pylist() for name in wanted), strict=True) for batch in batches)
+        for number, values in enumerate(rows, 1):
+            yield Values(number, values)
 
 
 def _json(source: Peeked, form: FileForm, wanted: Sequence[str]) -> Iterator[Values]:
     """Yield the rows of JSON lines, a JSON list, or the object that ``form.rows`` leads through."""
     path = form.rows.split(".") if form.rows else []
     whole = bool(path) or source.head.lstrip().startswith(b"[")
-    get = [_getter(name, form.names) for name in wanted]
+    getters = [_getter(name, form.names) for name in wanted]
     unseen = set(range(len(wanted)))
     names: Sequence[str] | None = None
     for line in json_elements(source) if whole else json_lines(source):
@@ -150,9 +139,9 @@ def _json(source: Peeked, form: FileForm, wanted: Sequence[str]) -> Iterator[Val
             if row.flaw is not None:
                 yield Values(line.number, flaw=row.flaw, data=text)
                 continue
-            values = [one(row) for one in get]
+            values = [value_of(row) for value_of in getters]
             if unseen:
-                unseen = {place for place in unseen if values[place] is None}
+                unseen = {index for index in unseen if values[index] is None}
             yield Values(line.number, values)
     if unseen and names is not None:
         raise NoColumn(wanted[min(unseen)], names)
@@ -196,8 +185,8 @@ def _names(row: _Row) -> list[str]:
 def _getter(name: str, names: Sequence[str]) -> _Get:
     """Return a function from a row to its value of this name: a key at a star, a cell, a field, or a field within fields."""
     if match := _NUMBERED.fullmatch(name):
-        place = int(match[1]) - 1
-        return lambda row: row.keys[place] if place < len(row.keys) else None
+        index = int(match[1]) - 1
+        return lambda row: row.keys[index] if index < len(row.keys) else None
     cell = names.index(name) if name in names else -1
     steps = name.split(".")
 
