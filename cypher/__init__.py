@@ -47,10 +47,10 @@ class Query:
             ValueError: a name is not letters, digits and underscores, or the query does not contain the key.
         """
         text = self.text
-        for place, name in names.items():
-            if not _NAME.fullmatch(name) or f"`{place}`" not in text.replace("'", "`"):
-                raise ValueError(f"{name!r} cannot replace {place} in the query {self.name}")
-            text = text.replace(f"`{place}`", f"`{name}`").replace(f"'{place}'", f"'{name}'")
+        for key, name in names.items():
+            if not _NAME.fullmatch(name) or f"`{key}`" not in text.replace("'", "`"):
+                raise ValueError(f"{name!r} cannot replace {key} in the query {self.name}")
+            text = text.replace(f"`{key}`", f"`{name}`").replace(f"'{key}'", f"'{name}'")
         return Query(self.name, text, self.summary, self.parameters)
 
     def within(self, hops: int) -> Query:

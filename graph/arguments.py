@@ -11,10 +11,10 @@ from .names import check_relation, event_uri, forms, normalise_event, surface
 from .protocol import MAX_HOPS
 
 
-def check_hops(hops: int, least: int = 1, most: int = MAX_HOPS) -> int:
-    """Return ``hops`` when it is in ``least..most``, else raise :class:`InputError`."""
-    if not least <= hops <= most:
-        raise InputError(f"{hops} hops is out of range; give a number from {least} to {most}")
+def check_hops(hops: int, minimum: int = 1, maximum: int = MAX_HOPS) -> int:
+    """Return ``hops`` when it is in ``minimum..maximum``, else raise :class:`InputError`."""
+    if not minimum <= hops <= maximum:
+        raise InputError(f"{hops} hops is out of range; give a number from {minimum} to {maximum}")
     return hops
 
 
@@ -35,16 +35,16 @@ def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str
 
     ``known`` is called with the texts as written, then with all other forms of those that are not known.
     """
-    found: list[str | None] = [surface(text, language) for text in texts]
-    vocabulary = set(known({uri for uri in found if uri is not None}))
-    others = {
-        place: forms(texts[place], language) for place, uri in enumerate(found) if uri is not None and uri not in vocabulary
+    resolved: list[str | None] = [surface(text, language) for text in texts]
+    vocabulary = set(known({uri for uri in resolved if uri is not None}))
+    further = {
+        index: forms(texts[index], language) for index, uri in enumerate(resolved) if uri is not None and uri not in vocabulary
     }
-    if others:
-        vocabulary = set(known(set(chain.from_iterable(others.values()))))
-        for place, uris in others.items():
-            found[place] = next((uri for uri in uris if uri in vocabulary), None)
-    return found
+    if further:
+        vocabulary = set(known(set(chain.from_iterable(further.values()))))
+        for index, candidates in further.items():
+            resolved[index] = next((uri for uri in candidates if uri in vocabulary), None)
+    return resolved
 
 
 def is_uri(text: str) -> bool:
@@ -62,14 +62,14 @@ def linked_uris(texts: Sequence[str], language: str, known: Callable[[Collection
         event = normalise_event(text)
         candidates.append([text] if is_uri(text) else [*forms(text, language), *([event_uri(text)] if event else [])])
     vocabulary = set(known(set(chain.from_iterable(candidates))))
-    found = [
+    resolved = [
         next((uri for uri in uris if uri in vocabulary or is_uri(text)), None)
         for text, uris in zip(texts, candidates, strict=True)
     ]
-    for text, uri in zip(texts, found, strict=True):
+    for text, uri in zip(texts, resolved, strict=True):
         if uri is None:
             raise UnknownName(f"{text!r} is neither a concept nor an event of {url}; tacit heads finds events by their words")
-    return [uri for uri in found if uri is not None]
+    return [uri for uri in resolved if uri is not None]
 
 
 def concept_uris(
@@ -87,11 +87,11 @@ def concept_uris(
     words = [text for text in dict.fromkeys(texts) if not is_uri(text)]
     if not words:
         return list(texts)
-    found = dict(zip(words, resolve(words, language, known), strict=True))
-    unknown = [word for word, uri in found.items() if uri is None]
+    resolved = dict(zip(words, resolve(words, language, known), strict=True))
+    unknown = [word for word, uri in resolved.items() if uri is None]
     if unknown:
         refuse(unknown)
-    return [found.get(text) or text for text in texts]
+    return [resolved.get(text) or text for text in texts]
 
 
 def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = (), other: str = "another language") -> NoReturn:

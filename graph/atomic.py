@@ -163,9 +163,9 @@ def _replace(part: Path, target: Path) -> None:
     for _ in range(_ATTEMPTS):
         recover(target)
         shutil.rmtree(gone, ignore_errors=True)
-        for source, place in ((aside, gone), (target, aside)):
+        for source, destination in ((aside, gone), (target, aside)):
             with suppress(FileNotFoundError):
-                source.rename(place)
+                source.rename(destination)
         try:
             part.rename(target)
         except OSError as error:

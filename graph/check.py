@@ -151,8 +151,8 @@ def _links(store: KnowledgeGraph) -> Iterator[Part]:
     if store.link_manifest() != manifest:
         yield Part("links", store.url, note="the links changed while they were read; check them again")
     elif (number, total % 2**128) != (manifest.links, manifest.checksum):
-        found = f"there are {number:,} links, their manifest says {manifest.links:,}"
-        problem = found if number != manifest.links else "the links do not match the checksum in their manifest"
+        difference = f"there are {number:,} links, their manifest says {manifest.links:,}"
+        problem = difference if number != manifest.links else "the links do not match the checksum in their manifest"
         yield Part("links", store.url, f"{store.url} is damaged, or was changed by another program ({problem}); run tacit link")
     else:
         yield Part("links", store.url)

@@ -129,15 +129,15 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def hop_distances(
         self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS, *, language: str = "en"
     ) -> NDArray[np.int8]:
-        arguments.check_hops(max_hops, least=0)
+        arguments.check_hops(max_hops, minimum=0)
         sources, targets = self._uris(sources, language), self._uris(targets, language)
         known = self._known({*sources, *targets})
-        ones, others = sorted(known.intersection(sources)), sorted(known.intersection(targets))
-        found = {(uri, uri): 0 for uri in known}
-        if max_hops and ones and others and (ones != others or len(ones) > 1):
-            for source, target, hops in self._distances(ones, others, max_hops):
-                found[source, target] = found[target, source] = int(hops)
-        table = [found.get((source, target), -1) for source in sources for target in targets]
+        known_sources, known_targets = sorted(known.intersection(sources)), sorted(known.intersection(targets))
+        hops_of = {(uri, uri): 0 for uri in known}
+        if max_hops and known_sources and known_targets and (known_sources != known_targets or len(known_sources) > 1):
+            for source, target, hops in self._distances(known_sources, known_targets, max_hops):
+                hops_of[source, target] = hops_of[target, source] = int(hops)
+        table = [hops_of.get((source, target), -1) for source in sources for target in targets]
         return np.array(table, dtype=np.int8).reshape(len(sources), len(targets))
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
@@ -157,16 +157,16 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         arguments.check_limit(limit)
         wanted = normalise_event(text).lower()
         rows = self._ask("heads", text=wanted)
-        ranked = sorted((held.lower() != wanted, len(held), uri) for uri, held in rows)
+        ranked = sorted((text.lower() != wanted, len(text), uri) for uri, text in rows)
         return [uri for _, _, uri in ranked[:limit]]
 
     def tails_many(self, heads: Sequence[str], relations: Collection[str]) -> list[Assertion]:
         names = arguments.check_relations(relations)
-        found: list[Assertion] = []
+        assertions: list[Assertion] = []
         for label in ("Event", "Concept") if names else ():
             uris = sorted({uri for uri in heads if label_of(uri) == label})
-            found += self._tails(label, uris, names or []) if uris else []
-        return sorted(found, key=lambda row: row.order)
+            assertions += self._tails(label, uris, names or []) if uris else []
+        return sorted(assertions, key=lambda row: row.order)
 
     def heads_many(self, tails: Sequence[str], relations: Collection[str]) -> list[Assertion]:
         names, uris = arguments.check_relations(relations), sorted(set(tails))
@@ -214,7 +214,7 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def linked_paths(
         self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en"
     ) -> list[Path]:
-        arguments.check_hops(max_hops, least=0)
+        arguments.check_hops(max_hops, minimum=0)
         arguments.check_limit(limit)
         if not self.link_manifest().links:
             raise no_links(self.url)
@@ -238,19 +238,19 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
-        arguments.check_hops(hops, most=2)
-        ones, others = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
-        if not ones or not others:
+        arguments.check_hops(hops, maximum=2)
+        source_uris, target_uris = (sorted(set(self._uris(texts, language))) for texts in (sources, targets))
+        if not source_uris or not target_uris:
             return []
-        found: list[Path] = []
+        paths: list[Path] = []
         if hops == 1:
-            for assertion in self._between(ones, others):
-                found.append(Path((assertion.head, assertion.tail), (assertion,)))
-            for assertion in self._between(others, ones):
-                found.append(Path((assertion.tail, assertion.head), (assertion,)))
+            for assertion in self._between(source_uris, target_uris):
+                paths.append(Path((assertion.head, assertion.tail), (assertion,)))
+            for assertion in self._between(target_uris, source_uris):
+                paths.append(Path((assertion.tail, assertion.head), (assertion,)))
         else:
-            found += self._chains(ones, others)
-        return sorted(found, key=lambda path: path.order)
+            paths += self._chains(source_uris, target_uris)
+        return sorted(paths, key=lambda path: path.order)
 
     def _chains(self, sources: list[str], targets: list[str]) -> Iterator[Path]:
         """Yield the paths of two assertions, in no fixed order."""
@@ -270,8 +270,8 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         return TripleCounts(pairs, triples)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        arguments.check_hops(hops, most=2)
-        wanted = [(sorted(set(self._uris(ones, "en"))), sorted(set(self._uris(others, "en")))) for ones, others in sets]
+        arguments.check_hops(hops, maximum=2)
+        wanted = [(sorted(set(self._uris(sources, "en"))), sorted(set(self._uris(targets, "en")))) for sources, targets in sets]
         counts = np.zeros((len(sets), 2), dtype=np.int64)
         nonempty = {number: ends for number, ends in enumerate(wanted) if all(ends)}
         for number, pairs, triples in self._counts(nonempty, hops) if nonempty else ():
@@ -284,7 +284,7 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         yield from distinct_chains(self.triples_between(sources, targets, hops), count)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        arguments.check_hops(max_hops, least=0)
+        arguments.check_hops(max_hops, minimum=0)
         arguments.check_limit(limit)
         source, target = self._uris([source, target], language)
         if len(self._known({source, target})) < len({source, target}) or not limit:

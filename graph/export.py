@@ -135,7 +135,7 @@ def _by_uri(store: KnowledgeGraph) -> Iterator[tuple[str, pa.Table]]:
     while batch := list(islice(rows, _BATCH)):
         uris = list(dict.fromkeys(uri for row in batch for uri in (row.head, row.tail)))
         fresh = known.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
-        new = [uris[place] for place in np.flatnonzero(fresh).tolist()]
+        new = [uris[index] for index in np.flatnonzero(fresh).tolist()]
         for label in _LABELS:
             nodes = [uri for uri in new if label_of(uri) == label]
             languages = [list(map(language_of, nodes))] if label == "Concept" else []
@@ -143,9 +143,9 @@ def _by_uri(store: KnowledgeGraph) -> Iterator[tuple[str, pa.Table]]:
             cells = [_cells(row) for row in batch if label_of(row.head) == label]
             yield from _table(f"{label} assertions", list(zip(*cells, strict=True)))
     links = store.links() if isinstance(store, LinksEvents) else iter(())
-    while some := list(islice(links, _BATCH)):
+    while chunk := list(islice(links, _BATCH)):
         for relation in ("Mentions", "SameEvent"):
-            cells = [_link_cells(link) for link in some if link.relation == relation]
+            cells = [_link_cells(link) for link in chunk if link.relation == relation]
             yield from _table(relation, list(zip(*cells, strict=True)))
 
 
@@ -182,8 +182,8 @@ def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
     number = 0
     with new_file(Path(path)) as fresh, fresh.open("wb") as file:
         for row in graph.assertions():
-            held = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
-            file.write(orjson.dumps(held, option=orjson.OPT_APPEND_NEWLINE))
+            fields = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
+            file.write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
             number += 1
     return number
 

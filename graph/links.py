@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from .errors import GraphError, InputError
 from .model import Assertion, Manifest
-from .names import label_of
+from .names import label_of, text_of
 from .schema import shape
 
 LinkRelation = Literal["Mentions", "SameEvent"]
@@ -140,15 +140,11 @@ class ConceptTail(NamedTuple):
     @property
     def tail_text(self) -> str:
         """The text of the tail."""
-        from .names import text_of
-
         return text_of(self.tail)
 
     @property
     def event_text(self) -> str:
         """The text of the event."""
-        from .names import text_of
-
         return text_of(self.event)
 
 
@@ -208,10 +204,10 @@ def ranked_tails(rows: Sequence[Sequence[Any]], mentions: dict[str, int]) -> lis
     groups: dict[tuple[str, str], list[Sequence[Any]]] = {}
     for row in rows:
         groups.setdefault((row[2], row[3]), []).append(row)
-    found = []
+    tails = []
     for (relation, tail), group in groups.items():
         best = min(group, key=lambda row: (mentions[row[0]], -row[4], row[0], row[5] or "", row[6] or ""))
         event, role, _, _, weight, source, dataset = best
         events = len({row[0] for row in group})
-        found.append(ConceptTail(relation, tail, events, event, role, float(weight), source or "", dataset or ""))
-    return sorted(found, key=lambda one: (-one.events, mentions[one.event], -one.weight, one.event, one.relation, one.tail))
+        tails.append(ConceptTail(relation, tail, events, event, role, float(weight), source or "", dataset or ""))
+    return sorted(tails, key=lambda row: (-row.events, mentions[row.event], -row.weight, row.event, row.relation, row.tail))

@@ -66,16 +66,16 @@ class Known:
         new = np.zeros(len(numbers), dtype=np.bool_)
         new[np.unique(numbers, return_index=True)[1]] = True
         for run in self._runs:
-            places = np.minimum(np.searchsorted(run, numbers), len(run) - 1)
-            new &= run[places] != numbers
+            positions = np.minimum(np.searchsorted(run, numbers), len(run) - 1)
+            new &= run[positions] != numbers
         self.add(numbers[new])
         return new
 
     def holds(self, number: int) -> bool:
         """Return whether ``number`` is in the set."""
         for run in self._runs:
-            place = int(np.searchsorted(run, number))
-            if place < len(run) and int(run[place]) == number:
+            position = int(np.searchsorted(run, number))
+            if position < len(run) and int(run[position]) == number:
                 return True
         return False
 
@@ -96,8 +96,8 @@ def new_assertions(
         fingerprints = [row.fingerprint() for row in batch]
         ids = np.fromiter((identity for identity, _ in fingerprints), dtype=np.int64, count=len(batch))
         new = np.flatnonzero(known.take(ids)).tolist()
-        contents = [fingerprints[place][1] for place in new]
-        yield Numbered([batch[place] for place in new], ids[new].tolist(), contents, len(batch) - len(new))
+        contents = [fingerprints[index][1] for index in new]
+        yield Numbered([batch[index] for index in new], ids[new].tolist(), contents, len(batch) - len(new))
         if progress:
             progress(len(batch))
 

@@ -221,8 +221,8 @@ class Pattern:
 
     def ends(self) -> dict[str, str]:
         """Return the URIs of concepts that are given, by attribute."""
-        given = {"start": self.start, "end": self.end, "node": self.node, "other": self.other}
-        return {name: uri for name, uri in given.items() if uri is not None}
+        uris = {"start": self.start, "end": self.end, "node": self.node, "other": self.other}
+        return {name: uri for name, uri in uris.items() if uri is not None}
 
 
 @dataclass(frozen=True, slots=True)

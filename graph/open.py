@@ -279,7 +279,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
                 raise
             warnings.warn(f"{error}, so the store answers, which is much slower", RuntimeWarning, stacklevel=2)
             return linking_store(self.store).linked_paths(source, target, max_hops, limit, language=language)
-        check_hops(max_hops, least=0)
+        check_hops(max_hops, minimum=0)
         start, end = linked_uris([source, target], language, index.known, self.url)
         return index.paths(start, end, max_hops, limit)
 

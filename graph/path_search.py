@@ -44,20 +44,20 @@ def best_chains(source: Node, hops: int, strongest: float, successors: Successor
     """
     if limit < 1:
         return []
-    found: list[tuple[Node, ...]] = []
+    chains: list[tuple[Node, ...]] = []
     order = count()
     open_: list[tuple[float, tuple[Node, ...], int]] = [(-strongest, (source,), next(order))]
     while open_:
         strength, chain, _ = heapq.heappop(open_)
         remaining = hops + 1 - len(chain)
         if not remaining:
-            found.append(chain)
-            if len(found) == limit:
+            chains.append(chain)
+            if len(chains) == limit:
                 break
             continue
         for reached, node in successors(chain[-1], remaining, -strength):
             heapq.heappush(open_, (-reached, (*chain, node), next(order)))
-    return found
+    return chains
 
 
 def chains_of_links(
@@ -132,8 +132,8 @@ def _shortest(source: str, target: str, max_hops: int, expand: Expand) -> tuple[
 def _strongest(steps: list[tuple[str, str]], between: Between) -> dict[tuple[str, str], Assertion]:
     """Return the first assertion in ``Assertion.order`` between each two nodes, in either direction."""
     best: dict[tuple[str, str], Assertion] = {}
-    ones, others = sorted({a for a, _ in steps}), sorted({b for _, b in steps})
-    for heads, tails in ((ones, others), (others, ones)) if steps else ():
+    starts, ends = sorted({a for a, _ in steps}), sorted({b for _, b in steps})
+    for heads, tails in ((starts, ends), (ends, starts)) if steps else ():
         for assertion in between(heads, tails):
             for pair in ((assertion.head, assertion.tail), (assertion.tail, assertion.head)):
                 if pair not in best or assertion.order < best[pair].order:

@@ -74,11 +74,11 @@ def target_place(dialogue: Sequence[str], target: str) -> int:
     """
     words = [_WORD.findall(without_speaker(turn).lower()) for turn in dialogue]
     wanted = _WORD.findall(target.lower())
-    same = [place for place, found in enumerate(words) if found == wanted]
-    if same:
-        return same[-1]
+    equal = [index for index, turn_words in enumerate(words) if turn_words == wanted]
+    if equal:
+        return equal[-1]
     known = set(wanted)
-    return max(range(len(words)), key=lambda place: (len(known & set(words[place])), -place))
+    return max(range(len(words)), key=lambda index: (len(known & set(words[index])), -index))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -166,10 +166,10 @@ def answered(data: Mapping[str, Any], line: int) -> Answered:
     if data.get("Choices") is not None:
         choices = _texts(data["Choices"], "the choices", "choice {}", 1)
         own = _places(data.get("Human Written Answer") or (), "the human written answers", len(choices))
-        places = _places(data.get("Correct Answers") or (), "the correct answers", len(choices)) or own
-        right = tuple(choices[place] for place in places)
-        human = tuple(choices[place] for place in own if place in places)
-        wrong = tuple(choice for place, choice in enumerate(choices) if place not in places and place not in own)
+        indices = _places(data.get("Correct Answers") or (), "the correct answers", len(choices)) or own
+        right = tuple(choices[index] for index in indices)
+        human = tuple(choices[index] for index in own if index in indices)
+        wrong = tuple(choice for index, choice in enumerate(choices) if index not in indices and index not in own)
     else:
         right = _texts(data.get("Answers") or (), "the answers", "answer {}", 0)
     if not right:
@@ -187,13 +187,13 @@ def _text(value: Any, what: str) -> str:
     return value
 
 
-def _texts(values: Any, what: str, one: str, least: int) -> tuple[str, ...]:
-    """Return ``values``, a list of at least ``least`` texts, as a tuple."""
+def _texts(values: Any, what: str, numbered: str, minimum: int) -> tuple[str, ...]:
+    """Return ``values``, a list of at least ``minimum`` texts, as a tuple."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise InputError(f"{what} {'are' if what.endswith('s') else 'is'} not a list of texts")
-    if len(values) < least:
-        raise InputError(f"{what} {'are' if what.endswith('s') else 'is'} {len(values)} in number; give at least {least}")
-    return tuple(_text(value, one.format(number)) for number, value in enumerate(values, 1))
+    if len(values) < minimum:
+        raise InputError(f"{what} {'are' if what.endswith('s') else 'is'} {len(values)} in number; give at least {minimum}")
+    return tuple(_text(value, numbered.format(number)) for number, value in enumerate(values, 1))
 
 
 def _places(values: Any, what: str, choices: int) -> tuple[int, ...]:

@@ -45,12 +45,12 @@ def load(kind: type[T], row: Any) -> T:
 
     shaped: Any = kind
     try:
-        found: T = _adapter(shaped).validate_python(row)
+        value: T = _adapter(shaped).validate_python(row)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"not the JSON of {kind.__name__}: {first['msg']}{place and ' at '}{place}") from None
-    return found
+        location = ".".join(map(str, first["loc"]))
+        raise ValueError(f"not the JSON of {kind.__name__}: {first['msg']}{location and ' at '}{location}") from None
+    return value
 
 
 class Unfit(ValueError):
@@ -86,27 +86,27 @@ def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
 
     try:
         shaped: Any = kind
-        found: T = _adapter(shaped).validate_json(json.dumps(row, default=str), strict=True)
+        value: T = _adapter(shaped).validate_json(json.dumps(row, default=str), strict=True)
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        first = next((one for one in faults if one["type"] == _UNKNOWN), faults[0])
-        place, name = first["loc"], first["type"]
+        first = next((fault for fault in faults if fault["type"] == _UNKNOWN), faults[0])
+        location, name = first["loc"], first["type"]
         if name == _UNKNOWN:  # perhaps the reason why another is missing
-            raise Unfit(place, _unknown_key(kind, place)) from None
+            raise Unfit(location, _unknown_key(kind, location)) from None
         if name == "missing":
-            raise Unfit(place, "is missing") from None
+            raise Unfit(location, "is missing") from None
         expected = _EXPECTED[name].format(**first.get("ctx", {})) if name in _EXPECTED else first["msg"]
-        given = json.dumps(first["input"], ensure_ascii=False)
-        raise Unfit(place, f"is {given[:60]}; it must be {expected}") from None
-    return found
+        shown = json.dumps(first["input"], ensure_ascii=False)
+        raise Unfit(location, f"is {shown[:60]}; it must be {expected}") from None
+    return value
 
 
 def _unknown_key(kind: Any, place: tuple[str | int, ...]) -> str:
     """Return the message for an unknown key, with the one that is spelt alike or all keys of its table."""
     for step in place[:-1]:
-        inner = (one for one in get_args(kind) if is_dataclass(one))  # of dict[str, T] or tuple[T, ...]
+        inner = (argument for argument in get_args(kind) if is_dataclass(argument))  # of dict[str, T] or tuple[T, ...]
         kind = get_type_hints(kind)[str(step)] if is_dataclass(kind) else next(inner)
-    known = [one.name for one in fields(kind) if one.init]
+    known = [field.name for field in fields(kind) if field.init]
     near = get_close_matches(str(place[-1]), known, 1)
     return "is not a key there; " + (f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}")
 
@@ -145,9 +145,9 @@ def _core_schema(cls: Any, source: Any, handler: GetCoreSchemaHandler) -> CoreSc
         return make.definition_reference_schema(reference)
     _open.add(cls)
     try:
-        own = [one.name for one in fields(cls)] if is_dataclass(cls) else list(cls._fields)
+        own = [field.name for field in fields(cls)] if is_dataclass(cls) else list(cls._fields)
         listed, optional = cls.json_shape
-        paths = {name: path or name for name, _, path in (one.partition("=") for one in listed or own)}
+        paths = {name: path or name for name, _, path in (text.partition("=") for text in listed or own)}
         hints = {name: _hint(cls, path.split(".")) for name, path in paths.items()}
         nullable = frozenset(name for name, hint in hints.items() if hint == Nullable)
         names = {
@@ -198,8 +198,8 @@ def _hint(kind: Any, path: list[str]) -> Any:
     for name in path:
         hints = get_type_hints(kind, include_extras=True)
         if name not in hints:
-            found = getattr_static(kind, name)
-            make: Callable[..., Any] = getattr(found, "fget", None) or getattr(found, "func", None) or found
+            attribute = getattr_static(kind, name)
+            make: Callable[..., Any] = getattr(attribute, "fget", None) or getattr(attribute, "func", None) or attribute
             hints = {name: get_type_hints(make, include_extras=True)["return"]}
         kind = hints[name]
     return kind

@@ -201,9 +201,9 @@ def _replace(folder: Path, directory: Path, kind: str, format: int, digest: str)
 
 def cache_folder(name: str) -> Path:
     """Return the folder ``name`` in ``TACIT_CACHE``, else in the user's cache folder; it may not exist yet."""
-    given = os.environ.get("TACIT_CACHE")
-    if given:
-        return Path(given) / name
+    folder = os.environ.get("TACIT_CACHE")
+    if folder:
+        return Path(folder) / name
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("tacit")) / name

@@ -110,7 +110,7 @@ def _candidates(value: Any, line: int) -> Candidates:
         raise BrokenRecord(f"ID is missing or not a text; expected {_CANDIDATES}")
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise BrokenRecord("Candidates is not a list of texts")
-    for field, given in (("Target", target), ("Question", question)):
-        if given is not None and not isinstance(given, str):
+    for field, text in (("Target", target), ("Question", question)):
+        if text is not None and not isinstance(text, str):
             raise BrokenRecord(f"{field} is not a text")
     return Candidates(line, name, target, None if question is None else question_of(question), tuple(texts))

@@ -102,7 +102,7 @@ def _dialogue(value: Any, _: int) -> MarkedDialogue:
         raise BrokenRecord("the utterances do not begin with a speaker, 'A: ' or 'B: '")
     ends = [*(match.start() for match in speakers[1:]), len(text)]
     bounds = [(match.end(), end) for match, end in zip(speakers, ends, strict=True)]
-    marked = tuple(_triplet(one, f"triplet {number}", text, bounds) for number, one in enumerate(triplets, 1))
+    marked = tuple(_triplet(triplet, f"triplet {number}", text, bounds) for number, triplet in enumerate(triplets, 1))
     return MarkedDialogue(name, tuple(text[start:end].rstrip() for start, end in bounds), marked)
 
 

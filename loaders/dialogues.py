@@ -134,21 +134,21 @@ def parsed_records(
         text, reason = decode(line)
         if reason is None and not text.strip():
             continue
-        found: T | ItemError
+        row: T | ItemError
         data: Any = None
         try:
             if reason is not None:
                 raise BrokenRecord(reason)
             data = parsed_json(text)
-            found = parse(data, line.number)
+            row = parse(data, line.number)
         except (BrokenRecord, InputError) as broken:
             own = own_id(data, id_field) if isinstance(data, dict) else None
-            found = ItemError(line.number, str(broken), id=own, damage=isinstance(line.flaw, Damage))
-            if strict and found.damage:
+            row = ItemError(line.number, str(broken), id=own, damage=isinstance(line.flaw, Damage))
+            if strict and row.damage:
                 raise DamagedInput(f"{path} ends early, at record {line.number:,}: {broken}; get the whole file") from None
             if strict:
                 raise InputError(f"{path}:{line.number}: {broken}") from None
-        yield found
+        yield row
 
 
 def json_object(value: Any, expected: str) -> dict[str, Any]:
@@ -174,8 +174,8 @@ def parsed_json(text: str) -> Any:
 
 def items_in(data: Mapping[str, Any], line: int) -> list[Item | ItemError]:
     """Return the items in the record with this number, at least one, with an error for each that cannot be scored."""
-    given = data.get("id")
-    if isinstance(given, bool) or not (given is None or isinstance(given, str | int)):
+    own = data.get("id")
+    if isinstance(own, bool) or not (own is None or isinstance(own, str | int)):
         raise BrokenRecord("id is neither text nor a whole number")
     name = own_id(data) or str(line)
     if "response" in data or "history" in data:
@@ -215,7 +215,7 @@ def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
             else "neither history and response, nor turns, nor messages"
         )
     turns, roles = _messages(data["messages"])
-    replies = [place for place in range(1, len(turns)) if roles[place] == _REPLY or _REPLY not in roles]
+    replies = [index for index in range(1, len(turns)) if roles[index] == _REPLY or _REPLY not in roles]
     if not replies:
         raise BrokenRecord("messages holds no reply of the assistant to a message before it")
     return turns, replies
@@ -277,7 +277,7 @@ def response_of(data: Mapping[str, Any]) -> str:
 
 def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the texts of ``references`` (a list; in CSV as JSON) and ``reference`` (one text, or a list)."""
-    found: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
     for key in ("references", "reference"):
         value = data.get(key)
         if isinstance(value, str):
@@ -285,8 +285,8 @@ def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
             value = listed if listed is not None and _texts(listed) else [value] if value.strip() else []
         if value is not None and not _texts(value):
             raise BrokenRecord(f"{key} is neither a text nor {TEXTS}")
-        found += tuple(value or ())
-    return found
+        references += tuple(value or ())
+    return references
 
 
 def texts_of(value: Any, key: str) -> list[str]:

@@ -216,12 +216,12 @@ def _problem(path: Path, wanted: Source) -> str | None:
     try:
         source.check()
         next(source.chunks(), None)
-        found = detect(source.head)
+        detected = detect(source.head)
     except LoadError:
         return "is a damaged gzip file"
     finally:
         source.close()
-    return None if found is not None and found.kind == wanted.name else f"is not {wanted.title}{_seems(path)}"
+    return None if detected is not None and detected.kind == wanted.name else f"is not {wanted.title}{_seems(path)}"
 
 
 def sha256_of(path: Path) -> str:
@@ -233,8 +233,8 @@ def sha256_of(path: Path) -> str:
 def _seems(path: Path) -> str:
     """Return what a wrong file looks like, as the end of a sentence."""
     with path.open("rb") as file:
-        found = detect(file.read(HEAD_BYTES))
-    return f" but looks like {found.what}" if found is not None else ""
+        detected = detect(file.read(HEAD_BYTES))
+    return f" but looks like {detected.what}" if detected is not None else ""
 
 
 def _unpack(archive: Path, wanted: Source, folder: Path) -> tuple[Path, ...]:

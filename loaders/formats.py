@@ -106,10 +106,10 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
     if not head.strip():
         return f"{name} is empty, so there is nothing to load; check the path and the download"
     rejected, dropped = sum(report.rejected.values()), sum(report.dropped.values())
-    found = detect(head)
-    fitting = {kind} | (OF_TRIPLES if kind == "triples" else set())
-    alike = found is not None and (found.kind in fitting or (found.kind == "text" and rejected < dropped))
-    if rejected >= dropped or (found is not None and not alike):
+    detected = detect(head)
+    expected = {kind} | (OF_TRIPLES if kind == "triples" else set())
+    alike = detected is not None and (detected.kind in expected or (detected.kind == "text" and rejected < dropped))
+    if rejected >= dropped or (detected is not None and not alike):
         reason = f" (line {report.rejects[0].line}: {report.rejects[0].reason})" if report.rejects else ""
         message = f"{name} holds nothing that can be loaded: none of its {report.read:,} lines is what was expected{reason}"
     else:
@@ -117,10 +117,10 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
         message = (
             f"no row of {name} was kept: {dropped:,} of its {report.read:,} rows were left out ({reasons}); check the options"
         )
-    if found is None or alike:
+    if detected is None or alike:
         return message
-    advice = f"; {found.advice.format(file='-' if name == 'standard input' else shlex.quote(name))}" if found.advice else ""
-    return f"{message}; this looks like {found.what}{advice}"
+    advice = f"; {detected.advice.format(file='-' if name == 'standard input' else shlex.quote(name))}" if detected.advice else ""
+    return f"{message}; this looks like {detected.what}{advice}"
 
 
 def _rdf(format: str, what: str) -> Detected:

@@ -138,10 +138,10 @@ def _targets_in(value: Any, line: int) -> Targets:
 
 
 def _checked(turns: Any) -> tuple[str, ...]:
-    found = Item(turns, "").history
-    if not found:
+    history = Item(turns, "").history
+    if not history:
         raise BrokenRecord("the dialogue has no turn")
-    return found
+    return history
 
 
 # contexts

@@ -163,7 +163,7 @@ def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
 def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path, progress: Progress) -> None:
     exact = _Rows(uris, len(uris))
     hashed = _Rows((masked(uri) for uri in uris), len(uris))
-    found = np.zeros(len(uris), np.uint8)  # 0: none, 1: by the masked name, 2: by the exact name
+    levels = np.zeros(len(uris), np.uint8)  # 0: none, 1: by the masked name, 2: by the exact name
     matrix: NDArray[np.float16] | None = None
     number = 0
     for number, (line, uri) in enumerate(reader.candidates(), 1):
@@ -172,7 +172,7 @@ def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Pa
         if matrix is None:
             matrix = _matrix(part, len(uris), reader.dimensions or 0)
         named = [(row, 2) for row in exact.of(uri)] + [(row, 1) for row in (hashed.of(uri) if "#" in uri else ())]
-        targets = [(row, level) for row, level in named if found[row] < level]
+        targets = [(row, level) for row, level in named if levels[row] < level]
         if not targets:
             reader.drop("term already found" if named else "term outside the graph")
             continue
@@ -182,13 +182,13 @@ def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Pa
             reader.report.kept += 1
             for row, level in targets:
                 matrix[row] = values
-                found[row] = level
+                levels[row] = level
     if matrix is None or (len(uris) and not reader.report.kept):
         raise LoadError(nothing_kept(reader.source.name, reader.source.head, reader.kind, reader.report))
     progress(number % _PROGRESS_LINES, reader.bytes_read, reader.bytes_total)
     if isinstance(matrix, np.memmap):
         matrix.flush()
-    _publish(reader, uris, matrix.shape, found > 0, part, folder)
+    _publish(reader, uris, matrix.shape, levels > 0, part, folder)
 
 
 def _draft(what: str) -> str:
@@ -314,9 +314,9 @@ class NumberbatchReader(Reader[Vector]):
         """Return the length of the vectors as given in the first line."""
         digits = digits.lstrip(b"0") or b"0"
         if len(digits) > len(str(MAX_DIMENSIONS)) or not 0 < int(digits) <= MAX_DIMENSIONS:
-            given = digits.decode() if len(digits) <= 20 else f"a number of {len(digits):,} digits"
+            count = digits.decode() if len(digits) <= 20 else f"a number of {len(digits):,} digits"
             raise LoadError(
-                f"{self.source.name} is not a Numberbatch file: its first line says that a vector has {given} values "
+                f"{self.source.name} is not a Numberbatch file: its first line says that a vector has {count} values "
                 f"(1 to {MAX_DIMENSIONS:,} are possible); check the file"
             )
         return int(digits)

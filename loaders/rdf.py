@@ -313,8 +313,8 @@ class Labels:
 
     def node(self, iri: str) -> str | None:
         """Return the concept named by the label of ``iri``, None when it has no valid label."""
-        found = self._nodes.get(iri)
-        return None if found is None else found[1]
+        preferred = self._nodes.get(iri)
+        return None if preferred is None else preferred[1]
 
     def add(self, head: Any, predicate: Any, label: Any) -> None:
         """Add one triple of a label predicate."""

@@ -101,8 +101,8 @@ def _sentences(source: ByteSource) -> Iterator[_Sentence]:
             words = True
         elif _BEGINS.match(content):
             begins = True
-        elif found := _TEXT.match(content):
-            text = found[1]
+        elif match := _TEXT.match(content):
+            text = match[1]
     if first:
         yield _sentence(first, text, begins, flaw, words)._replace(damage=source.damage is not None)
 

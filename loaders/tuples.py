@@ -87,29 +87,29 @@ def _row(data: Any, number: int) -> TupleRow:
         raise BrokenRecord("response is not a text")
     if not any(key in value for key in ("tuples", "tuples_single", "tuples_pair")):
         raise BrokenRecord("there are no tuples")
-    found = []
-    for one, kind in _written(value):
-        texts = one[:3] if isinstance(one, list) else []
+    tuples = []
+    for annotated, kind in _written(value):
+        texts = annotated[:3] if isinstance(annotated, list) else []
         if len(texts) != 3 or not all(isinstance(text, str) and text.strip() for text in texts):
-            raise BrokenRecord(f"{one!r} is not [head, relation, tail]")
+            raise BrokenRecord(f"{annotated!r} is not [head, relation, tail]")
         if kind not in _KINDS or texts[1] not in ATOMIC_RELATIONS:
             wrong = f"{kind!r} is neither single nor pair", f"there is no relation {texts[1]!r} in ATOMIC"
             raise BrokenRecord(wrong[kind in _KINDS])
-        found.append(HumanTuple(texts[0], texts[1], texts[2], kind))
+        tuples.append(HumanTuple(texts[0], texts[1], texts[2], kind))
     name = next((str(value[key]) for key in ("GUID", "id") if value.get(key) not in (None, "")), str(number))
-    return TupleRow(name, tuple(history), response.strip(), tuple(found))
+    return TupleRow(name, tuple(history), response.strip(), tuple(tuples))
 
 
 def _written(value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Yield every tuple of a row with its kind."""
     for kind in _KINDS:
-        for one in value.get(f"tuples_{kind}") or ():
-            yield one, kind
+        for annotated in value.get(f"tuples_{kind}") or ():
+            yield annotated, kind
     by_relation = value.get("tuples") or {}
     lists = by_relation.values() if isinstance(by_relation, dict) else [by_relation]
     for tuples in lists:
-        for one in tuples if isinstance(tuples, list) else [tuples]:
-            yield one, one[3] if isinstance(one, list) and len(one) > 3 else "single"
+        for annotated in tuples if isinstance(tuples, list) else [tuples]:
+            yield annotated, annotated[3] if isinstance(annotated, list) and len(annotated) > 3 else "single"
 
 
 class JudgedTuple(NamedTuple):

@@ -93,10 +93,10 @@ def verify(database: Path, *, whole: bool | None = None) -> Record | None:
             ) from None
         for record in records:
             every = record["size"] <= WHOLE if whole is None else whole
-            found = damage_of(database, record, whole=every)
-            if found is None:
+            problem = damage_of(database, record, whole=every)
+            if problem is None:
                 return record
-            damage = found if damage is None or record is records[0] else damage
+            damage = problem if damage is None or record is records[0] else damage
     raise GraphError(
         f"{database} is damaged ({damage}); load the graph again into a new folder, or restore a backup of the folder"
     )

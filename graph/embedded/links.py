@@ -91,7 +91,7 @@ def replace_links(folder: Path, links: Iterable[Link], entry: Callable[[], LinkE
 def _link_tables(engine: Engine, folder: Path) -> list[str]:
     """Return the names of the tables of links that the graph has."""
     tables = schema.relation_tables(engine)
-    found: list[str] = []
+    names: list[str] = []
     for relation, (label, _) in _TABLES.items():
         name = tables.get(relation.lower())
         if name is None:
@@ -102,8 +102,8 @@ def _link_tables(engine: Engine, folder: Path) -> list[str]:
                 f"{folder} has assertions of the relation {name}, a name that is kept for links; load the graph again "
                 "into a new place, which stores them under another table"
             )
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _identities(engine: Engine) -> NDArray[np.int64]:
@@ -114,17 +114,17 @@ def _identities(engine: Engine) -> NDArray[np.int64]:
 def _spool(links: Iterable[Link], spool: Path) -> tuple[NDArray[np.int64], int]:
     """Write distinct links to files in ``spool``; return their identities and checksum."""
     stream, known, total = iter(links), Known(), 0
-    found: list[NDArray[np.int64]] = []
+    identities: list[NDArray[np.int64]] = []
     writers: dict[LinkRelation, pa.RecordBatchStreamWriter] = {}
     try:
         while batch := [checked_link(link) for link in islice(stream, _BATCH)]:
             fingerprints = [link.fingerprint() for link in batch]
             ids = np.fromiter((identity for identity, _ in fingerprints), dtype=np.int64, count=len(batch))
             new = np.flatnonzero(known.take(ids))
-            found.append(ids[new])
-            total += sum(fingerprints[place][1] for place in new.tolist())
+            identities.append(ids[new])
+            total += sum(fingerprints[index][1] for index in new.tolist())
             for relation, (_, columns) in _TABLES.items():
-                rows = [_row(batch[place], int(ids[place])) for place in new.tolist() if batch[place].relation == relation]
+                rows = [_row(batch[index], int(ids[index])) for index in new.tolist() if batch[index].relation == relation]
                 if rows:
                     if relation not in writers:
                         writers[relation] = pa.ipc.new_stream(str(_file(spool, relation)), columns)
@@ -133,7 +133,7 @@ def _spool(links: Iterable[Link], spool: Path) -> tuple[NDArray[np.int64], int]:
         for writer in writers.values():
             with suppress(OSError):
                 writer.close()
-    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64), total % 2**128
+    return np.concatenate(identities) if identities else np.zeros(0, dtype=np.int64), total % 2**128
 
 
 def _row(link: Link, number: int) -> dict[str, Any]:

@@ -106,12 +106,12 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
 def check_manifest(url: str, manifest: Manifest, assertions: int, checksum: int) -> None:
     """Raise :class:`GraphError` unless number and checksum of the assertions of a graph are those of its manifest."""
     if assertions != manifest.assertions:
-        found = f"it holds {assertions:,} assertions, its manifest says {manifest.assertions:,}"
+        difference = f"it holds {assertions:,} assertions, its manifest says {manifest.assertions:,}"
     elif checksum != manifest.checksum:
-        found = "its assertions do not match the checksum in its manifest"
+        difference = "its assertions do not match the checksum in its manifest"
     else:
         return
-    raise GraphError(f"{url} is damaged, or was changed by another program ({found}); load it again into a new place")
+    raise GraphError(f"{url} is damaged, or was changed by another program ({difference}); load it again into a new place")
 
 
 @rare_cycle_search()
@@ -330,9 +330,9 @@ class Encoder:
         concepts = [uri for uri in self._nodes if label_of(uri) == "Concept"]
         counts = GraphCounts(len(concepts), len(self._nodes) - len(concepts), len(relation), dict(by_size))
         nodes = sorted(self._nodes if self._events else concepts)
-        place = np.full(len(self._nodes) + 1, -1, dtype=np.int32)
-        place[[self._nodes[uri] for uri in nodes]] = np.arange(len(nodes), dtype=np.int32)
-        head, tail = place[head], place[tail]
+        code_of = np.full(len(self._nodes) + 1, -1, dtype=np.int32)
+        code_of[[self._nodes[uri] for uri in nodes]] = np.arange(len(nodes), dtype=np.int32)
+        head, tail = code_of[head], code_of[tail]
         kept = np.flatnonzero((head >= 0) & (tail >= 0) & (head != tail))
         relations, relation = _sorted_used(names, relation[kept])
         weights, weight = _sorted_used(list(self._weights), weight[kept])
@@ -351,6 +351,6 @@ def _sorted_used(values: Sequence[Any], codes: Codes, key: Callable[[Any], Any] 
     """Return the values that ``codes`` use, sorted, and ``codes`` as positions among them."""
     used = np.unique(codes).tolist()
     order = sorted(used, key=(lambda code: key(values[code])) if key else values.__getitem__)
-    place = np.zeros(len(values) + 1, dtype=np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    return [values[code] for code in order], place[codes]
+    position = np.zeros(len(values) + 1, dtype=np.int32)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    return [values[code] for code in order], position[codes]

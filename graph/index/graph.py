@@ -73,9 +73,9 @@ class IndexGraph(ConceptIndex):
         return str(self.directory) if store is None or callable(store) else store.url
 
     def manifest(self) -> Manifest:
-        kept = self._header["manifest"]
-        loads = tuple(map(LoadEntry.from_row, kept["loads"]))
-        return Manifest(loads, kept["assertions"], int(kept["checksum"], 16))
+        facts = self._header["manifest"]
+        loads = tuple(map(LoadEntry.from_row, facts["loads"]))
+        return Manifest(loads, facts["assertions"], int(facts["checksum"], 16))
 
     def counts(self) -> GraphCounts:
         return GraphCounts(**self._header["counts"])
@@ -179,7 +179,7 @@ class IndexGraph(ConceptIndex):
             return []
         allowed = np.zeros(0 if wanted is None else len(self._header["relations"]), dtype=bool)
         if wanted is not None:
-            allowed[[place for place, name in enumerate(self._header["relations"]) if name in wanted]] = True
+            allowed[[code for code, name in enumerate(self._header["relations"]) if name in wanted]] = True
         strengths, ranks = self.searches.best_at_hop(node, hop, limit, allowed, wanted is None)
         weights = self._arrays["weights"][strengths].tolist()
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
@@ -192,21 +192,21 @@ class IndexGraph(ConceptIndex):
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
-        arguments.check_hops(hops, most=2)
+        arguments.check_hops(hops, maximum=2)
         chains = self.searches.chains(self._distinct(sources, language), self._distinct(targets, language), hops)
         return [self._path(nodes, arcs) for nodes, arcs in chains]
 
     def count_triples(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> TripleCounts:
-        arguments.check_hops(hops, most=2)
-        ones, twos = (self.ids(texts, language=language) for texts in (sources, targets))
+        arguments.check_hops(hops, maximum=2)
+        source_ids, target_ids = (self.ids(texts, language=language) for texts in (sources, targets))
         starts = np.array([[0, 0], [len(sources), len(targets)]], dtype=np.int64)
-        (counts,) = self.searches.count(ones, twos, starts, hops).tolist()
+        (counts,) = self.searches.count(source_ids, target_ids, starts, hops).tolist()
         return TripleCounts(*counts)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        arguments.check_hops(hops, most=2)
+        arguments.check_hops(hops, maximum=2)
         sizes = np.array([[len(sources), len(targets)] for sources, targets in sets], dtype=np.int64).reshape(len(sets), 2)
         starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), sizes.cumsum(axis=0)])
         sources, targets = (self.ids([uri for pair in sets for uri in pair[side]]) for side in (0, 1))
@@ -215,7 +215,7 @@ class IndexGraph(ConceptIndex):
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
     ) -> Iterator[Path]:
-        arguments.check_hops(hops, most=2)
+        arguments.check_hops(hops, maximum=2)
         relation = self._arrays["relation"]
         seen: set[tuple[int, ...]] = set()
         for nodes, arcs in self.searches.chains(self._distinct(sources), self._distinct(targets), hops):
@@ -247,8 +247,8 @@ class IndexGraph(ConceptIndex):
         return paths
 
     def _distinct(self, concepts: Sequence[str], language: str = "en") -> NodeIds:
-        found = self.ids(concepts, language=language)
-        return np.array(list(dict.fromkeys(found[found >= 0].tolist())), dtype=np.int32)
+        nodes = self.ids(concepts, language=language)
+        return np.array(list(dict.fromkeys(nodes[nodes >= 0].tolist())), dtype=np.int32)
 
     def _path(self, nodes: Sequence[int], arcs: Sequence[tuple[int, int]]) -> Path:
         return Path(tuple(map(self._names.uri, nodes)), tuple(self._records.assertion(owner, arc) for owner, arc in arcs))

@@ -156,12 +156,12 @@ class Server:
             raise InputError(f"{self.url} is not a valid server address ({_one_line(error)}); check the URL") from error
 
 
-def _seconds(name: str, given: str | float) -> float:
-    """Return ``given`` as a finite number of seconds >= 0."""
+def _seconds(name: str, value: str | float) -> float:
+    """Return ``value`` as a finite number of seconds >= 0."""
     with suppress(ValueError):
-        if 0 <= (seconds := float(given)) < math.inf:
+        if 0 <= (seconds := float(value)) < math.inf:
             return seconds
-    raise InputError(f"{name}={given} is not a number of seconds; give 0 or more")
+    raise InputError(f"{name}={value} is not a number of seconds; give 0 or more")
 
 
 def _one_line(error: Exception) -> str:

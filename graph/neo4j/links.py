@@ -50,7 +50,7 @@ def replace_links(server: Server, links: Iterable[Link], entry: Callable[[], Lin
     while batch := [checked_link(link) for link in islice(stream, BATCH)]:
         rows = [(link, *link.fingerprint()) for link in batch]
         distinct = wanted.take(np.fromiter((identity for _, identity, _ in rows), dtype=np.int64, count=len(rows)))
-        rows = [rows[place] for place in np.flatnonzero(distinct).tolist()]
+        rows = [rows[index] for index in np.flatnonzero(distinct).tolist()]
         added = server.write("linking", partial(_add, batch=rows)) if rows else 0
         new += added
         kept += len(rows) - added
@@ -92,8 +92,8 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Batch) -> int:
         fresh = [row for row in rows if row[1] not in known]
         create = query("create_links", "neo4j").naming(RELATION=relation, LABEL="Event" if relation == SAME_EVENT else "Concept")
         if fresh:
-            made = transaction.run(create.text, rows=[_row(link, identity) for link, identity, _ in fresh]).consume()
-            if made.counters.relationships_created != len(fresh):
+            summary = transaction.run(create.text, rows=[_row(link, identity) for link, identity, _ in fresh]).consume()
+            if summary.counters.relationships_created != len(fresh):
                 raise GraphError("nodes were removed while they were linked; run tacit link again")
         contents += [content for _, _, content in fresh]
     _write(transaction, manifest, len(contents), sum(contents))
@@ -113,8 +113,8 @@ def _remove(transaction: neo4j.ManagedTransaction, batch: Batch) -> int:
 
 
 def _present(transaction: neo4j.ManagedTransaction, relation: str, ids: Sequence[int]) -> set[int]:
-    found = transaction.run(query("known_identities", "neo4j").naming(RELATION=relation).text, ids=list(ids))
-    return {record[0] for record in found}
+    records = transaction.run(query("known_identities", "neo4j").naming(RELATION=relation).text, ids=list(ids))
+    return {record[0] for record in records}
 
 
 def _begin(transaction: neo4j.ManagedTransaction) -> None:
@@ -141,7 +141,7 @@ def _write(transaction: neo4j.ManagedTransaction, manifest: LinkManifest, more: 
 
 
 def _row(link: Link, number: int) -> dict[str, object]:
-    held: dict[str, object] = {"relation": link.relation, "id": number}
+    properties: dict[str, object] = {"relation": link.relation, "id": number}
     if link.position is not None:
-        held |= {"role": link.role, "position": link.position}
-    return {"head": link.head, "tail": link.tail, "properties": held}
+        properties |= {"role": link.role, "position": link.position}
+    return {"head": link.head, "tail": link.tail, "properties": properties}

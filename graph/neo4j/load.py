@@ -45,12 +45,12 @@ def load(
         added = server.write("loading", partial(_add, batch=batch, name=name)) if batch.rows else 0
         new += added
         duplicates += batch.duplicates + len(batch.rows) - added
-    made = entry() if entry else None
-    declared = {one.name for one in made.relations} - constrained if made else set()
+    load_entry = entry() if entry else None
+    declared = {added.name for added in load_entry.relations} - constrained if load_entry else set()
     if declared:
         constrain(server, sorted(declared))
-    if made or (name and new):
-        server.write("writing the manifest", partial(_finish, entry=made, name=name))
+    if load_entry or (name and new):
+        server.write("writing the manifest", partial(_finish, entry=load_entry, name=name))
     return LoadCounts(new, duplicates)
 
 
@@ -82,24 +82,24 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Numbered, name: str) -> i
     """Create the assertions of ``batch`` that are not in the graph, and return their number."""
     manifest = _locked(transaction)
     groups: dict[tuple[str, Label], list[int]] = defaultdict(list)
-    for place, row in enumerate(batch.rows):
-        groups[check_relation(row.relation), label_of(row.head)].append(place)
+    for index, row in enumerate(batch.rows):
+        groups[check_relation(row.relation), label_of(row.head)].append(index)
     fresh: dict[tuple[str, Label], list[int]] = {}
-    for (relation, label), places in groups.items():
+    for (relation, label), indices in groups.items():
         known_identities = query("known_identities", "neo4j").naming(RELATION=relation)
-        found = transaction.run(known_identities.text, ids=[batch.ids[place] for place in places])
-        known = {record[0] for record in found}
-        fresh[relation, label] = [place for place in places if batch.ids[place] not in known]
-    added = [place for places in fresh.values() for place in places]
+        records = transaction.run(known_identities.text, ids=[batch.ids[index] for index in indices])
+        known = {record[0] for record in records}
+        fresh[relation, label] = [index for index in indices if batch.ids[index] not in known]
+    added = [index for indices in fresh.values() for index in indices]
     if not added:
         return 0
-    _merge_nodes(transaction, [batch.rows[place] for place in added])
-    for (relation, label), places in fresh.items():
+    _merge_nodes(transaction, [batch.rows[index] for index in added])
+    for (relation, label), indices in fresh.items():
         create = query("create_assertions", "neo4j").naming(RELATION=relation, LABEL=label)
-        rows = [_row(batch.rows[place], batch.ids[place]) for place in places]
+        rows = [_row(batch.rows[index], batch.ids[index]) for index in indices]
         if rows:
             transaction.run(create.text, rows=rows).consume()
-    _write_manifest(transaction, with_assertions(manifest, [batch.contents[place] for place in added]))
+    _write_manifest(transaction, with_assertions(manifest, [batch.contents[index] for index in added]))
     if name:
         transaction.run(query("begin_load", "neo4j").text, name=name).consume()
     return len(added)
@@ -140,6 +140,6 @@ def node_properties(uri: str) -> dict[str, Any]:
 
 def _row(row: Assertion, number: int) -> dict[str, Any]:
     """Return an assertion as query parameters, without empty texts, as in the embedded engine."""
-    held = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
-    head, tail = held.pop("head"), held.pop("tail")
-    return {"head": head, "tail": tail, "properties": {**held, "id": number}}
+    fields = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
+    head, tail = fields.pop("head"), fields.pop("tail")
+    return {"head": head, "tail": tail, "properties": {**fields, "id": number}}

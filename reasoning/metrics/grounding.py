@@ -129,7 +129,7 @@ class Grounding(BatchScoring):
             ModelError: the shipped table is damaged.
         """
         self.graph = open_linked_index(graph) if events else graph
-        self.max_hops = check_hops(max_hops, least=0)
+        self.max_hops = check_hops(max_hops, minimum=0)
         self.linker = linker or Linker(graph, analyser)
         self.reads_english = self.linker.language == "en" and is_english(self.linker.analyser)
         self.background = Background(self.graph, talk or shipped_talk(), language=self.linker.language)
