@@ -42,20 +42,20 @@ class CompiledSearches(Searches):
         with self.successors(0, 0, 0, 1) as after:
             after(int(self._arrays["rank"][0]), 1, float(self._strongest))
 
-    def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        out = np.empty((len(ones), len(twos)), dtype=np.int8)
+    def matrix(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        out = np.empty((len(sources), len(targets)), dtype=np.int8)
         with self._pool.lend() as scratch:
-            distances.matrix_distances(*self._graph, self._labels, ones, twos, most, scratch, out)
+            distances.matrix_distances(*self._graph, self._labels, sources, targets, max_hops, scratch, out)
         return out
 
-    def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        out = np.empty(len(ones), dtype=np.int8)
+    def pairs(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        out = np.empty(len(sources), dtype=np.int8)
 
         def fill(part: slice) -> None:
             with self._pool.lend() as scratch:
-                distances.pair_distances(*self._graph, self._labels, ones[part], twos[part], most, scratch, out[part])
+                distances.pair_distances(*self._graph, self._labels, sources[part], targets[part], max_hops, scratch, out[part])
 
-        run_parallel(len(ones), fill)  # among the machine's cores
+        run_parallel(len(sources), fill)  # among the machine's cores
         return out
 
     def best_at_hop(
@@ -80,30 +80,30 @@ class CompiledSearches(Searches):
         keys.sort(axis=1)
         return np.where(keys == none, -1, keys & 0xFFFFFFFF)
 
-    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
+    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops: int) -> NDArray[np.int64]:
         out = np.zeros((len(starts) - 1, 2), dtype=np.int64)
         with self._pool.lend() as scratch:
-            connections.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops_, scratch, out)
+            connections.count_many(*self._graph, self._arrays["relation"], sources, targets, starts, hops, scratch, out)
         return out
 
-    def _joined(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
-        if hops_ == 1:
-            joints = connections.one_hop_joints(*self._graph, ones, twos)
+    def _joined(self, sources: NodeIds, targets: NodeIds, hops: int) -> NDArray[np.int32]:
+        if hops == 1:
+            joints = connections.one_hop_joints(*self._graph, sources, targets)
         else:
             with self._pool.lend() as scratch:
-                joints = connections.two_hop_joints(*self._graph, ones, twos, scratch)
-        rows: NDArray[np.int32] = connections.expand_joints(*self._graph, ones, twos, joints)
+                joints = connections.two_hop_joints(*self._graph, sources, targets, scratch)
+        rows: NDArray[np.int32] = connections.expand_joints(*self._graph, sources, targets, joints)
         return rows
 
     @contextmanager
-    def successors(self, source: int, target: int, hops_: int, limit: int) -> Iterator[Successors]:
+    def successors(self, source: int, target: int, hops: int, limit: int) -> Iterator[Successors]:
         arrays, weight, rank, strongest = self._arrays, self._arrays["weight"], self._arrays["rank"], self._strongest
         nodes = arrays["node_of_key"], arrays["key_of_rank"]
         with self._pool.lend() as scratch:
-            base = distances.mark_shortest_paths(*self._graph, weight, strongest, source, target, hops_, scratch)
+            base = distances.mark_shortest_paths(*self._graph, weight, strongest, source, target, hops, scratch)
 
-            def after(place: int, remaining: int, bound: float) -> list[tuple[float, int]]:
-                node = int(nodes[0][nodes[1][place]])
+            def after(rank_of_node: int, remaining: int, bound: float) -> list[tuple[float, int]]:
+                node = int(nodes[0][nodes[1][rank_of_node]])
                 keys = distances.next_nodes(
                     *self._graph, weight, rank, strongest, node, base + remaining - 1, int(bound), limit, scratch
                 )  # fmt: skip

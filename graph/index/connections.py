@@ -29,13 +29,13 @@ def parallel(indptr, neighbour, node, arc):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def one_hop_joints(indptr, neighbour, ones, twos):  # type: ignore[no-untyped-def]
-    """Return the joints of one hop, shape (joints, 3): index in ``ones``, index in ``twos``, first arc in the former's list."""
-    out = np.empty((len(ones) * len(twos), 3), np.int32)
+def one_hop_joints(indptr, neighbour, sources, targets):  # type: ignore[no-untyped-def]
+    """Return the joints of one hop, shape (joints, 3): indices in ``sources`` and ``targets``, the source's first arc."""
+    out = np.empty((len(sources) * len(targets), 3), np.int32)
     size = 0
-    for i in range(len(ones)):
-        for j in range(len(twos)):
-            arc = first_arc(indptr, neighbour, ones[i], twos[j])
+    for i in range(len(sources)):
+        for j in range(len(targets)):
+            arc = first_arc(indptr, neighbour, sources[i], targets[j])
             if arc >= 0:
                 out[size, 0], out[size, 1], out[size, 2] = i, j, arc
                 size += 1
@@ -52,22 +52,22 @@ def arcs_of(indptr, nodes):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _mark_middles(indptr, neighbour, ones, scratch):  # type: ignore[no-untyped-def]
-    """Mark the neighbours of ``ones``, and return one entry for each step from one of ``ones`` to a neighbour.
+def _mark_middles(indptr, neighbour, sources, scratch):  # type: ignore[no-untyped-def]
+    """Mark the neighbours of ``sources``, and return one entry for each step from one of ``sources`` to a neighbour.
 
     Returns:
-        By entry: the index in ``ones``, the first arc, and the earlier entry of the same neighbour, -1 when there is none
+        By entry: the index in ``sources``, the first arc, and the earlier entry of the same neighbour, -1 when there is none
         (``scratch.value`` has the latest entry of each neighbour); then the number of neighbours, which are in ``scratch.here``,
         and their stamp in ``scratch.mark``.
     """
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
     seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
-    arcs = arcs_of(indptr, ones)
+    arcs = arcs_of(indptr, sources)
     owner, place, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
     entries, found = 0, 0
-    for i in range(len(ones)):
+    for i in range(len(sources)):
         previous = -1
-        for arc in range(indptr[ones[i]], indptr[ones[i] + 1]):
+        for arc in range(indptr[sources[i]], indptr[sources[i] + 1]):
             middle = neighbour[arc]
             if middle == previous:
                 continue
@@ -106,22 +106,22 @@ def _arcs_to_middles(indptr, neighbour, two, found, seen, scratch, out):  # type
 
 
 @compiled
-def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-untyped-def]
-    """Return the joints of two hops, shape (joints, 4): indices in ``ones`` and ``twos``, first arcs in their lists.
+def two_hop_joints(indptr, neighbour, sources, targets, scratch):  # type: ignore[no-untyped-def]
+    """Return the joints of two hops, shape (joints, 4): indices in ``sources`` and ``targets``, first arcs in their lists.
 
-    ``ones`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
+    ``sources`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
     """
     latest = scratch.value
-    owner, place, before, found, seen = _mark_middles(indptr, neighbour, ones, scratch)
+    owner, place, before, found, seen = _mark_middles(indptr, neighbour, sources, scratch)
     arcs = np.empty(found, np.int32)
     out = np.empty((64, 4), np.int32)
     size = 0
-    for j in range(len(twos)):
-        two = twos[j]
-        for arc in arcs[: _arcs_to_middles(indptr, neighbour, two, found, seen, scratch, arcs)]:
+    for j in range(len(targets)):
+        target = targets[j]
+        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, found, seen, scratch, arcs)]:
             entry = latest[neighbour[arc]]
             while entry >= 0:
-                if ones[owner[entry]] != two:
+                if sources[owner[entry]] != target:
                     if size == len(out):
                         larger = np.empty((2 * size, 4), np.int32)
                         for row in range(size):
@@ -135,20 +135,20 @@ def two_hop_joints(indptr, neighbour, ones, twos, scratch):  # type: ignore[no-u
 
 
 @compiled
-def expand_joints(indptr, neighbour, ones, twos, joints):  # type: ignore[no-untyped-def]
+def expand_joints(indptr, neighbour, sources, targets, joints):  # type: ignore[no-untyped-def]
     """Return every path of the joints, shape (paths, joints.shape[1]): as the joints, but for each of the parallel arcs."""
     total = 0
     for number in range(len(joints)):
-        many = parallel(indptr, neighbour, ones[joints[number, 0]], joints[number, 2])
+        many = parallel(indptr, neighbour, sources[joints[number, 0]], joints[number, 2])
         if joints.shape[1] == 4:
-            many *= parallel(indptr, neighbour, twos[joints[number, 1]], joints[number, 3])
+            many *= parallel(indptr, neighbour, targets[joints[number, 1]], joints[number, 3])
         total += many
     out = np.empty((total, joints.shape[1]), np.int32)
     size = 0
     for number in range(len(joints)):
         joint = joints[number]
-        many = parallel(indptr, neighbour, ones[joint[0]], joint[2])
-        further = parallel(indptr, neighbour, twos[joint[1]], joint[3]) if joints.shape[1] == 4 else 1
+        many = parallel(indptr, neighbour, sources[joint[0]], joint[2])
+        further = parallel(indptr, neighbour, targets[joint[1]], joint[3]) if joints.shape[1] == 4 else 1
         for near in range(many):
             for far in range(further):
                 for column in range(len(joint)):

@@ -24,30 +24,30 @@ _LINE = 64  # bytes of a cache line
 
 
 @compiled
-def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignore[no-untyped-def]
-    """Return the length of the shortest path of at most ``most`` hops outside the covered nodes, else 127."""
+def _search(indptr, neighbour, covered, source, target, max_hops, scratch):  # type: ignore[no-untyped-def]
+    """Return the length of the shortest path of at most ``max_hops`` hops outside the covered nodes, else 127."""
     mark, here, there = scratch.mark, scratch.here, scratch.there
-    mine = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
-    yours = mine + np.int32(1)
-    mark[one], mark[two] = mine, yours
-    here[0], there[0] = one, two
+    source_mark = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
+    target_mark = source_mark + np.int32(1)
+    mark[source], mark[target] = source_mark, target_mark
+    here[0], there[0] = source, target
     start, end, other_start, other_end = 0, 1, 0, 1
-    for depth in range(1, most + 1):
+    for depth in range(1, max_hops + 1):
         if end - start > other_end - other_start:
             here, there = there, here
             start, end, other_start, other_end = other_start, other_end, start, end
-            mine, yours = yours, mine
-        size, last = end, depth == most  # on the last level, only look for a node of the other side
+            source_mark, target_mark = target_mark, source_mark
+        size, last = end, depth == max_hops  # on the last level, only look for a node of the other side
         for position in range(start, end):
             node = here[position]
             for arc in range(indptr[node + 1] - 1, indptr[node] - 1, -1):
                 other = neighbour[arc]
                 if other < covered:
                     break
-                if mark[other] == yours:
+                if mark[other] == target_mark:
                     return depth
-                if not last and mark[other] != mine:
-                    mark[other] = mine
+                if not last and mark[other] != source_mark:
+                    mark[other] = source_mark
                     here[size] = other
                     size += 1
         if size == end:
@@ -57,17 +57,17 @@ def _search(indptr, neighbour, covered, one, two, most, scratch):  # type: ignor
 
 
 @compiled
-def _prefetch_bounds(roots, nears, groups, one, two):  # type: ignore[no-untyped-def]
+def _prefetch_bounds(roots, nears, groups, source, target):  # type: ignore[no-untyped-def]
     """Prefetch the hub labels of two nodes."""
-    for node in (np.int64(one), np.int64(two)):
+    for node in (np.int64(source), np.int64(target)):
         prefetch(roots, node * groups)
         for place in range(2 * groups * node, 2 * groups * (node + 1), _LINE // 8):
             prefetch(nears, place)
 
 
 @compiled
-def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
-    """Fill ``out[i]`` with the distance from ``ones[i]`` to ``twos[i]``; -1 when there is none within ``most`` or a node is -1.
+def pair_distances(indptr, neighbour, labels, sources, targets, max_hops, scratch, out):  # type: ignore[no-untyped-def]
+    """Fill ``out[i]`` with the distance from ``sources[i]`` to ``targets[i]``; -1 for more than ``max_hops`` or a node of -1.
 
     Works block by block, so that each step over a block's pairs prefetches the memory that the next step reads.
     """
@@ -75,51 +75,51 @@ def pair_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  
     whole = covered >= len(indptr) - 1
     roots, nears, starts = root.reshape(-1), near.reshape(-1), start.reshape(-1)
     groups = root.shape[1]
-    least, best = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
-    for first in range(0, len(ones), _BLOCK):
-        size = min(_BLOCK, len(ones) - first)
+    lower, best = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    for first in range(0, len(sources), _BLOCK):
+        size = min(_BLOCK, len(sources) - first)
         for i in range(min(_AHEAD, size)):
-            _prefetch_bounds(roots, nears, groups, ones[first + i], twos[first + i])
+            _prefetch_bounds(roots, nears, groups, sources[first + i], targets[first + i])
         for i in range(size):
             if i + _AHEAD < size:
-                _prefetch_bounds(roots, nears, groups, ones[first + i + _AHEAD], twos[first + i + _AHEAD])
-            one, two = ones[first + i], twos[first + i]
-            if one < 0 or two < 0:
-                least[i] = best[i] = 127
-            elif one == two:
-                least[i] = best[i] = 0
+                _prefetch_bounds(roots, nears, groups, sources[first + i + _AHEAD], targets[first + i + _AHEAD])
+            source, target = sources[first + i], targets[first + i]
+            if source < 0 or target < 0:
+                lower[i] = best[i] = 127
+            elif source == target:
+                lower[i] = best[i] = 0
             else:
-                least[i], best[i] = hub_bounds(root, near, one, two)
-                if least[i] > most:
-                    least[i] = best[i] = 127
-                elif least[i] < best[i]:
-                    prefetch(starts, 3 * np.int64(one))
-                    prefetch(starts, 3 * np.int64(two))
+                lower[i], best[i] = hub_bounds(root, near, source, target)
+                if lower[i] > max_hops:
+                    lower[i] = best[i] = 127
+                elif lower[i] < best[i]:
+                    prefetch(starts, 3 * np.int64(source))
+                    prefetch(starts, 3 * np.int64(target))
         for i in range(size):
-            if least[i] < best[i]:
-                for node in (ones[first + i], twos[first + i]):
+            if lower[i] < best[i]:
+                for node in (sources[first + i], targets[first + i]):
                     prefetch(pruned, start[node, 0])
                     prefetch(pruned, start[node, 0] + _LINE // 4)
         for i in range(size):
-            one, two, shortest = ones[first + i], twos[first + i], best[i]
-            if least[i] < shortest:
-                shortest = through_labels(start, pruned, one, two, least[i], shortest)
-                bound = min(shortest - 1, most)
-                if least[i] <= bound and not whole and one >= covered and two >= covered:
-                    shortest = min(shortest, _search(indptr, neighbour, covered, one, two, bound, scratch))
-            out[first + i] = shortest if shortest <= most else -1
+            source, target, shortest = sources[first + i], targets[first + i], best[i]
+            if lower[i] < shortest:
+                shortest = through_labels(start, pruned, source, target, lower[i], shortest)
+                bound = min(shortest - 1, max_hops)
+                if lower[i] <= bound and not whole and source >= covered and target >= covered:
+                    shortest = min(shortest, _search(indptr, neighbour, covered, source, target, bound, scratch))
+            out[first + i] = shortest if shortest <= max_hops else -1
 
 
 @compiled
-def matrix_distances(indptr, neighbour, labels, ones, twos, most, scratch, out):  # type: ignore[no-untyped-def]
-    """Fill ``out[i, j]`` with the distance from ``ones[i]`` to ``twos[j]``, as :func:`pair_distances` does."""
-    rows = max(1, _BLOCK // max(1, len(twos)))
-    for first in range(0, len(ones), rows):
-        part = ones[first : first + rows]
-        left, right = np.repeat(part, len(twos)), np.empty(len(part) * len(twos), twos.dtype)
+def matrix_distances(indptr, neighbour, labels, sources, targets, max_hops, scratch, out):  # type: ignore[no-untyped-def]
+    """Fill ``out[i, j]`` with the distance from ``sources[i]`` to ``targets[j]``, as :func:`pair_distances` does."""
+    rows = max(1, _BLOCK // max(1, len(targets)))
+    for first in range(0, len(sources), rows):
+        part = sources[first : first + rows]
+        left, right = np.repeat(part, len(targets)), np.empty(len(part) * len(targets), targets.dtype)
         for row in range(len(part)):
-            right[row * len(twos) : (row + 1) * len(twos)] = twos
-        pair_distances(indptr, neighbour, labels, left, right, most, scratch, out[first : first + rows].reshape(-1))
+            right[row * len(targets) : (row + 1) * len(targets)] = targets
+        pair_distances(indptr, neighbour, labels, left, right, max_hops, scratch, out[first : first + rows].reshape(-1))
 
 
 # Nodes at a given distance.

@@ -95,16 +95,16 @@ def _label_group(indptr, neighbour, first, members, column, root, near, queue): 
 
 
 @compiled
-def through_hubs(root, near, one, two):  # type: ignore[no-untyped-def]
-    """Return the length of the shortest path from ``one`` to ``two`` through a hub; 100 or more when there is none."""
+def through_hubs(root, near, source, target):  # type: ignore[no-untyped-def]
+    """Return the length of the shortest path from ``source`` to ``target`` through a hub; 100 or more when there is none."""
     best = np.int64(127)
     for group in range(root.shape[1]):
-        distance = np.int64(root[one, group]) + np.int64(root[two, group])
+        distance = np.int64(root[source, group]) + np.int64(root[target, group])
         if distance - 2 < best:
-            nearer, other_nearer = near[one, group, 0], near[two, group, 0]
+            nearer, other_nearer = near[source, group, 0], near[target, group, 0]
             if nearer & other_nearer:
                 distance -= 2
-            elif (nearer & near[two, group, 1]) | (near[one, group, 1] & other_nearer):
+            elif (nearer & near[target, group, 1]) | (near[source, group, 1] & other_nearer):
                 distance -= 1
             best = min(best, distance)
     return best
@@ -229,27 +229,27 @@ def build_labels(indptr: Ints, neighbour: Ints, groups: list[int], budget: int) 
 
 
 @compiled
-def hub_bounds(root, near, one, two):  # type: ignore[no-untyped-def]
+def hub_bounds(root, near, source, target):  # type: ignore[no-untyped-def]
     """Return a lower and an upper bound of the distance of two different nodes from their hub labels.
 
     The upper bound is the length of the shortest path through a hub, 100 or more when there is none; the lower bound follows from
     the triangle inequality. The loop has no branches, since no branch predictor could predict them.
     """
-    least, most = np.int64(1), np.int64(127)
+    lower, upper = np.int64(1), np.int64(127)
     for group in range(root.shape[1]):
-        ahead, behind = np.int64(root[one, group]), np.int64(root[two, group])
-        nearer, same = near[one, group, 0], near[one, group, 1]
-        other_nearer, other_same = near[two, group, 0], near[two, group, 1]
+        ahead, behind = np.int64(root[source, group]), np.int64(root[target, group])
+        nearer, same = near[source, group, 0], near[source, group, 1]
+        other_nearer, other_same = near[target, group, 0], near[target, group, 1]
         by_two = np.int64((nearer & other_nearer) != 0)
         by_one = by_two | np.int64(((nearer & other_same) | (same & other_nearer)) != 0)
-        most = min(most, ahead + behind - by_two - by_one)
+        upper = min(upper, ahead + behind - by_two - by_one)
 
         far_nearer, far_same = (nearer, same) if ahead >= behind else (other_nearer, other_same)
         close_nearer, close_same = (other_nearer, other_same) if ahead >= behind else (nearer, same)
         by_two = np.int64((close_nearer & ~(far_nearer | far_same)) != 0)
         by_one = by_two | np.int64(((close_nearer & ~far_nearer) | (close_same & ~(far_nearer | far_same))) != 0)
-        least = max(least, abs(ahead - behind) + by_two + by_one)
-    return least, most
+        lower = max(lower, abs(ahead - behind) + by_two + by_one)
+    return lower, upper
 
 
 @compiled
@@ -278,35 +278,37 @@ def _shortest_common(pruned, i, last_i, j, last_j, best):  # type: ignore[no-unt
 
 
 @compiled
-def through_labels(start, pruned, one, two, least, best):  # type: ignore[no-untyped-def]
+def through_labels(start, pruned, source, target, lower, best):  # type: ignore[no-untyped-def]
     """Return the shortest length through a node for which both have a pruned label, at most ``best``.
 
-    Lengths are tried from 1 on, so that most pairs need only the few labels of distance 1; lengths below ``least`` cannot occur.
+    Lengths are tried from 1 on, so that most pairs need only the few labels of distance 1; lengths below ``lower`` cannot occur.
     """
-    hub, node = min(one, two), max(one, two)
+    hub, node = min(source, target), max(source, target)
     label = np.uint32(hub) << np.uint32(3)
-    one1, one2, one3, one_end = start[one, 0], start[one, 1], start[one, 2], start[one + 1, 0]
-    two1, two2, two3, two_end = start[two, 0], start[two, 1], start[two, 2], start[two + 1, 0]
-    if least <= 1 and place_of(pruned, start[node, 0], start[node, 1], label | np.uint32(1)) >= 0:
+    source1, source2, source3, source_end = start[source, 0], start[source, 1], start[source, 2], start[source + 1, 0]
+    target1, target2, target3, target_end = start[target, 0], start[target, 1], start[target, 2], start[target + 1, 0]
+    if lower <= 1 and place_of(pruned, start[node, 0], start[node, 1], label | np.uint32(1)) >= 0:
         return np.int64(1)
-    if least <= 2 and best > 2:
+    if lower <= 2 and best > 2:
         if place_of(pruned, start[node, 1], start[node, 2], label | np.uint32(2)) >= 0:
             return np.int64(2)
-        if _share_hub(pruned, one1, one2, two1, two2):
+        if _share_hub(pruned, source1, source2, target1, target2):
             return np.int64(2)
     if best > 3:
         for distance in range(3, min(best, MAX_HOPS + 1)):
             if place_of(pruned, start[node, 2], start[node + 1, 0], label | np.uint32(distance)) >= 0:
                 best = np.int64(distance)
                 break
-    if best > 3 and (_share_hub(pruned, one1, one2, two2, two3) or _share_hub(pruned, one2, one3, two1, two2)):
+    if best > 3 and (
+        _share_hub(pruned, source1, source2, target2, target3) or _share_hub(pruned, source2, source3, target1, target2)
+    ):
         return np.int64(3)
     if best > 4:
-        best = _shortest_common(pruned, one2, one3, two2, two3, best)
-        best = _shortest_common(pruned, one1, one2, two3, two_end, best)
-        best = _shortest_common(pruned, one3, one_end, two1, two2, best)
+        best = _shortest_common(pruned, source2, source3, target2, target3, best)
+        best = _shortest_common(pruned, source1, source2, target3, target_end, best)
+        best = _shortest_common(pruned, source3, source_end, target1, target2, best)
     if best > 5:
-        best = _shortest_common(pruned, one2, one3, two3, two_end, best)
-        best = _shortest_common(pruned, one3, one_end, two2, two3, best)
-        best = _shortest_common(pruned, one3, one_end, two3, two_end, best)
+        best = _shortest_common(pruned, source2, source3, target3, target_end, best)
+        best = _shortest_common(pruned, source3, source_end, target2, target3, best)
+        best = _shortest_common(pruned, source3, source_end, target3, target_end, best)
     return best

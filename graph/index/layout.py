@@ -67,19 +67,19 @@ def out_of_bounds(arrays: Arrays, relations: int) -> str | None:
             return f"{name} has the shape {arrays[name].shape}, not {shape}"
     if len(arrays["root"]) != nodes or arrays["near"].shape != (*arrays["root"].shape, 2):
         return "root and near have wrong shapes"
-    for name, most in (("indptr", arcs), ("label_start", len(arrays["label"])), ("text_start", len(arrays["text"]))):
+    for name, bound in (("indptr", arcs), ("label_start", len(arrays["label"])), ("text_start", len(arrays["text"]))):
         starts = arrays[name].reshape(-1)
-        if len(starts) and (starts[0] < 0 or starts[-1] > most or (np.diff(starts) < 0).any()):
-            return f"{name} does not ascend from 0 to {most}"
+        if len(starts) and (starts[0] < 0 or starts[-1] > bound or (np.diff(starts) < 0).any()):
+            return f"{name} does not ascend from 0 to {bound}"
     texts = len(arrays["text_start"]) - 1
-    for name, most in (
+    for name, bound in (
         ("neighbour", nodes), ("relation", 2 * relations), ("weight", len(arrays["weights"])), ("rank", nodes),
         ("provenance", len(arrays["provenance_texts"])), ("node_of_key", nodes), ("key_of_rank", nodes),
         ("provenance_texts", texts),
     ):  # fmt: skip
         array = arrays[name]
-        if array.size and (array.min() < 0 or array.max() >= most):
-            return f"{name} holds a number outside 0..{most - 1}"
+        if array.size and (array.min() < 0 or array.max() >= bound):
+            return f"{name} holds a number outside 0..{bound - 1}"
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,30 +37,30 @@ class NumpySearches(Searches):
 
     # distances
 
-    def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        if len(ones) > len(twos):
-            return np.ascontiguousarray(self.matrix(twos, ones, most).T)
-        out = np.full((len(ones), len(twos)), -1, dtype=np.int8)
-        known = np.flatnonzero(twos >= 0)
-        targets = self._targets(twos[known])
-        for row, one in enumerate(ones.tolist()):
-            if one >= 0 and len(known):
-                out[row, known] = self._distances(one, targets, most)
+    def matrix(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        if len(sources) > len(targets):
+            return np.ascontiguousarray(self.matrix(targets, sources, max_hops).T)
+        out = np.full((len(sources), len(targets)), -1, dtype=np.int8)
+        known = np.flatnonzero(targets >= 0)
+        labelled = self._targets(targets[known])
+        for row, source in enumerate(sources.tolist()):
+            if source >= 0 and len(known):
+                out[row, known] = self._distances(source, labelled, max_hops)
         return out
 
-    def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        out = np.full(len(ones), -1, dtype=np.int8)
-        known = np.flatnonzero((ones >= 0) & (twos >= 0))
-        known = known[np.argsort(ones[known], kind="stable")]
-        sources, starts = np.unique(ones[known], return_index=True)
-        for one, group in zip(sources.tolist(), np.split(known, starts[1:]), strict=False):
-            out[group] = self._distances(one, self._targets(twos[group]), most)
+    def pairs(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        out = np.full(len(sources), -1, dtype=np.int8)
+        known = np.flatnonzero((sources >= 0) & (targets >= 0))
+        known = known[np.argsort(sources[known], kind="stable")]
+        distinct, starts = np.unique(sources[known], return_index=True)
+        for source, group in zip(distinct.tolist(), np.split(known, starts[1:]), strict=False):
+            out[group] = self._distances(source, self._targets(targets[group]), max_hops)
         return out
 
     def _targets(self, nodes: NodeIds) -> _Targets:
         start, label = self._arrays["label_start"], self._arrays["label"]
-        places, owner = ranges(start[nodes, 0], start[nodes + 1, 0])
-        labels = label[places]
+        positions, owner = ranges(start[nodes, 0], start[nodes + 1, 0])
+        labels = label[positions]
         starts = np.zeros(len(nodes), dtype=np.int64)
         np.cumsum(np.bincount(owner, minlength=len(nodes))[:-1] + 1, out=starts[1:])
         size = len(labels) + len(nodes)
@@ -70,48 +71,48 @@ class NumpySearches(Searches):
         distances[~own] = labels & 7
         return _Targets(nodes.astype(np.int64), hubs, distances, starts)
 
-    def _distances(self, one: int, targets: _Targets, most: int) -> NDArray[np.int8]:
-        """Return the distances from ``one`` to ``targets``, at least one of them; -1 for more than ``most``."""
+    def _distances(self, source: int, targets: _Targets, max_hops: int) -> NDArray[np.int8]:
+        """Return the distances from ``source`` to ``targets``, at least one of them; -1 for more than ``max_hops``."""
         nodes = targets.nodes
-        best = self._through_hubs(one, nodes)
+        best = self._through_hubs(source, nodes)
         start, label = self._arrays["label_start"], self._arrays["label"]
-        mine = label[start[one, 0] : start[one + 1, 0]]
+        labels = label[start[source, 0] : start[source + 1, 0]]
         reach = np.full(len(self._indptr) - 1, _NOWHERE, dtype=np.uint8)
-        reach[mine >> 3] = mine & 7
-        reach[one] = 0
+        reach[labels >> 3] = labels & 7
+        reach[source] = 0
         best = np.minimum(best, np.minimum.reduceat(reach[targets.hubs] + targets.distances, targets.starts))
-        best[nodes == one] = 0
-        if one >= self._covered:
-            self._around_covered(one, nodes, best, most)
-        return np.where(best <= most, best, -1).astype(np.int8)
+        best[nodes == source] = 0
+        if source >= self._covered:
+            self._around_covered(source, nodes, best, max_hops)
+        return np.where(best <= max_hops, best, -1).astype(np.int8)
 
-    def _through_hubs(self, one: int, nodes: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def _through_hubs(self, source: int, nodes: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the length of the shortest path through a hub; 100 or more when there is none."""
         root, near = self._arrays["root"], self._arrays["near"]
         if not root.shape[1]:
             return np.full(len(nodes), _NOWHERE, dtype=np.uint8)
-        nearer, same = near[one, :, 0], near[one, :, 1]
+        nearer, same = near[source, :, 0], near[source, :, 1]
         other_nearer, other_same = near[nodes, :, 0], near[nodes, :, 1]
         by_two = (nearer & other_nearer) != 0
         by_one = by_two | (((nearer & other_same) | (same & other_nearer)) != 0)
-        lengths: NDArray[np.uint8] = root[one] + root[nodes] - by_two.astype(np.uint8) - by_one.astype(np.uint8)
+        lengths: NDArray[np.uint8] = root[source] + root[nodes] - by_two.astype(np.uint8) - by_one.astype(np.uint8)
         shortest: NDArray[np.uint8] = lengths.min(axis=1)
         return shortest
 
-    def _around_covered(self, one: int, nodes: NDArray[np.int64], best: NDArray[np.uint8], most: int) -> None:
+    def _around_covered(self, source: int, nodes: NDArray[np.int64], best: NDArray[np.uint8], max_hops: int) -> None:
         """Shorten the distances in ``best`` by paths that avoid all covered nodes, found by a breadth-first search."""
         seen = np.zeros(len(self._indptr) - 1, dtype=bool)
-        seen[one] = True
-        level = np.array([one], dtype=np.int64)
+        seen[source] = True
+        level = np.array([source], dtype=np.int64)
         open_ = np.flatnonzero((nodes >= self._covered) & (best > 1))
-        for depth in range(1, most + 1):
+        for depth in range(1, max_hops + 1):
             open_ = open_[best[open_] > depth]
             if not len(open_) or not len(level):
                 return
             arcs, _ = self._arcs(level)
-            others = self._neighbour[arcs]
-            others = others[others >= self._covered]
-            level = np.unique(others[~seen[others]]).astype(np.int64)
+            neighbours = self._neighbour[arcs]
+            neighbours = neighbours[neighbours >= self._covered]
+            level = np.unique(neighbours[~seen[neighbours]]).astype(np.int64)
             seen[level] = True
             found = open_[np.isin(nodes[open_], level)]
             best[found] = depth
@@ -127,10 +128,10 @@ class NumpySearches(Searches):
 
     def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
         ranks = np.full((len(nodes), limit), -1, dtype=np.int64)
-        for place, node in enumerate(nodes.tolist()):
+        for row, node in enumerate(nodes.tolist()):
             if node >= 0:
                 keys = self._keys_at_hop(node, hop, None)[:limit]
-                ranks[place, : len(keys)] = keys & 0xFFFFFFFF
+                ranks[row, : len(keys)] = keys & 0xFFFFFFFF
         return ranks
 
     def _keys_at_hop(self, node: int, hop: int, allowed: NDArray[np.bool_] | None) -> NDArray[np.int64]:
@@ -164,17 +165,17 @@ class NumpySearches(Searches):
             within: by node, whether it may be marked; None for all.
         """
         arcs, owner = self._arcs(level)
-        others = self._neighbour[arcs]
-        kept = mark[others] < 0
+        neighbours = self._neighbour[arcs]
+        kept = mark[neighbours] < 0
         if allowed is not None:
             kept &= allowed[self._arrays["relation"][arcs] >> 1]
         if within is not None:
-            kept &= within[others]
-        others = others[kept]
-        np.maximum.at(value, others, np.minimum(value[level][owner[kept]], self._arrays["weight"][arcs[kept]]))
-        found = np.unique(others).astype(np.int64)
-        mark[found] = depth
-        return found
+            kept &= within[neighbours]
+        neighbours = neighbours[kept]
+        np.maximum.at(value, neighbours, np.minimum(value[level][owner[kept]], self._arrays["weight"][arcs[kept]]))
+        reached = np.unique(neighbours).astype(np.int64)
+        mark[reached] = depth
+        return reached
 
     def _sort_keys(self, strength: NDArray[np.int64], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return integers that sort by strength descending, then by rank."""
@@ -182,28 +183,29 @@ class NumpySearches(Searches):
 
     # connections
 
-    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
+    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops: int) -> NDArray[np.int64]:
         out = np.zeros((len(starts) - 1, 2), dtype=np.int64)
-        for number, ((one, two), (one_end, two_end)) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
-            ones, twos = (np.unique(part[part >= 0]) for part in (sources[one:one_end], targets[two:two_end]))
-            out[number] = self._count(ones, twos, hops_) if len(ones) and len(twos) else 0
+        for number, (first, last) in enumerate(pairwise(starts.tolist())):
+            parts = sources[first[0] : last[0]], targets[first[1] : last[1]]
+            source_set, target_set = (np.unique(part[part >= 0]) for part in parts)
+            out[number] = self._count(source_set, target_set, hops) if len(source_set) and len(target_set) else 0
         return out
 
-    def _count(self, ones: NodeIds, twos: NodeIds, hops_: int) -> tuple[int, int]:
+    def _count(self, sources: NodeIds, targets: NodeIds, hops: int) -> tuple[int, int]:
         """Return connected pairs and distinct triples between two sets of distinct nodes."""
-        one, middle, triples = self._steps(ones)
-        if hops_ == 1:
-            kept = np.isin(middle, twos)
-            one, two, triples = one[kept], middle[kept], triples[kept]
+        source, middle, triples = self._steps(sources)
+        if hops == 1:
+            kept = np.isin(middle, targets)
+            source, target, triples = source[kept], middle[kept], triples[kept]
         else:
-            two, other_middle, further = self._steps(twos)
+            target, other_middle, further = self._steps(targets)
             near, far = meetings(middle, other_middle)
-            one, two, triples = one[near], two[far], triples[near] * further[far]
-            kept = one != two
-            one, two, triples = one[kept], two[kept], triples[kept]
-        both = np.intersect1d(ones, twos)
-        reversed_ = (one > two) & np.isin(one, both) & np.isin(two, both)  # counted from its other end
-        pairs = len(np.unique(one.astype(np.int64) * len(self._indptr) + two))
+            source, target, triples = source[near], target[far], triples[near] * further[far]
+            kept = source != target
+            source, target, triples = source[kept], target[kept], triples[kept]
+        both = np.intersect1d(sources, targets)
+        reversed_ = (source > target) & np.isin(source, both) & np.isin(target, both)  # counted from its other end
+        pairs = len(np.unique(source.astype(np.int64) * len(self._indptr) + target))
         return pairs, int(triples[~reversed_].sum())
 
     def _steps(self, nodes: NodeIds) -> tuple[NodeIds, NodeIds, NDArray[np.int64]]:
@@ -215,50 +217,50 @@ class NumpySearches(Searches):
         steps, relations = np.unique(distinct, return_counts=True)
         return nodes[steps // all_nodes], (steps % all_nodes).astype(np.int32), relations
 
-    def _joined(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
-        arcs, owner = self._arcs(ones.astype(np.int64))
+    def _joined(self, sources: NodeIds, targets: NodeIds, hops: int) -> NDArray[np.int32]:
+        arcs, owner = self._arcs(sources.astype(np.int64))
         middle = self._neighbour[arcs]
-        if hops_ == 1:
-            arc, other = meetings(middle, twos)
+        if hops == 1:
+            arc, other = meetings(middle, targets)
             return np.stack([owner[arc], other, arcs[arc]], axis=1).astype(np.int32)
-        other_arcs, other_owner = self._arcs(twos.astype(np.int64))
+        other_arcs, other_owner = self._arcs(targets.astype(np.int64))
         near, far = meetings(middle, self._neighbour[other_arcs])
-        apart = ones[owner[near]] != twos[other_owner[far]]
+        apart = sources[owner[near]] != targets[other_owner[far]]
         near, far = near[apart], far[apart]
         return np.stack([owner[near], other_owner[far], arcs[near], other_arcs[far]], axis=1).astype(np.int32)
 
     # paths
 
     @contextmanager
-    def successors(self, source: int, target: int, hops_: int, limit: int) -> Iterator[Successors]:
-        mark, value = self._on_shortest_paths(source, target, hops_)
+    def successors(self, source: int, target: int, hops: int, limit: int) -> Iterator[Successors]:
+        mark, value = self._on_shortest_paths(source, target, hops)
         nodes = self._arrays["node_of_key"], self._arrays["key_of_rank"]
         indptr, neighbour, weight = self._indptr, self._neighbour, self._arrays["weight"]
 
-        def after(place: int, remaining: int, bound: float) -> list[tuple[float, int]]:
-            node = int(nodes[0][nodes[1][place]])
+        def after(rank: int, remaining: int, bound: float) -> list[tuple[float, int]]:
+            node = int(nodes[0][nodes[1][rank]])
             first, last = int(indptr[node]), int(indptr[node + 1])
-            others = neighbour[first:last]
-            kept = mark[others] == remaining - 1
-            kept[1:] &= others[1:] != others[:-1]  # of parallel arcs the first is the strongest
-            others = others[kept].astype(np.int64)
-            strength = np.minimum(np.minimum(value[others], weight[first:last][kept]), int(bound))
-            keys = np.sort(self._sort_keys(strength, others))[:limit]
+            neighbours = neighbour[first:last]
+            kept = mark[neighbours] == remaining - 1
+            kept[1:] &= neighbours[1:] != neighbours[:-1]  # of parallel arcs the first is the strongest
+            neighbours = neighbours[kept].astype(np.int64)
+            strength = np.minimum(np.minimum(value[neighbours], weight[first:last][kept]), int(bound))
+            keys = np.sort(self._sort_keys(strength, neighbours))[:limit]
             return [(self._strongest - (key >> 32), key & 0xFFFFFFFF) for key in keys.tolist()]
 
         yield after
 
-    def _on_shortest_paths(self, source: int, target: int, hops_: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    def _on_shortest_paths(self, source: int, target: int, hops: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
         """Return, by node, the hops to ``target`` and the strength of the strongest shortest path there.
 
-        Valid for all nodes on shortest paths of ``hops_`` hops from ``source``; the hops of other nodes are right or -1. Two
+        Valid for all nodes on shortest paths of ``hops`` hops from ``source``; the hops of other nodes are right or -1. Two
         searches meet, each time from the side with fewer arcs, and the one from the target goes on where the other has been.
         """
         mark, value = self._marks(target, self._strongest)
         reached, unused = self._marks(source, self._strongest)
         near_target, near_source = np.array([target], dtype=np.int64), np.array([source], dtype=np.int64)
         back, forth = 0, 0
-        while back + forth < hops_:
+        while back + forth < hops:
             if self._number_of_arcs(near_target) <= self._number_of_arcs(near_source):
                 back += 1
                 near_target = self._next_level(near_target, back, mark, value)
@@ -267,7 +269,7 @@ class NumpySearches(Searches):
                 near_source = self._next_level(near_source, forth, reached, unused)
         level = near_source[mark[near_source] == back]
         for depth in range(forth - 1, -1, -1):
-            level = self._next_level(level, hops_ - depth, mark, value, within=reached == depth)
+            level = self._next_level(level, hops - depth, mark, value, within=reached == depth)
         return mark, value
 
     # arcs
@@ -289,5 +291,5 @@ def meetings(left: NDArray[Any], right: NDArray[Any]) -> tuple[Positions, Positi
     """Return the indices ``(i, j)`` of all pairs with ``left[i] == right[j]``."""
     order = np.argsort(left, kind="stable")
     ordered = left[order]
-    places, other = ranges(np.searchsorted(ordered, right, "left"), np.searchsorted(ordered, right, "right"))
-    return order[places], other
+    positions, other = ranges(np.searchsorted(ordered, right, "left"), np.searchsorted(ordered, right, "right"))
+    return order[positions], other

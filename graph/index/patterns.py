@@ -69,8 +69,8 @@ class Selector:
         """Return the assertions ``offset`` to ``offset + limit`` of those that match ``pattern``."""
         if limit == 0:
             return []
-        found = self._matching(pattern)
-        return [self._records.assertion(owner, place) for owner, place in self._page(found, offset, limit)]
+        matching = self._matching(pattern)
+        return [self._records.assertion(owner, arc) for owner, arc in self._page(matching, offset, limit)]
 
     def relations(self, pattern: Pattern) -> list[str]:
         """Return the relations of the assertions that match ``pattern``, sorted."""
@@ -194,34 +194,34 @@ class Selector:
 
     # the page
 
-    def _page(self, found: Arcs, offset: int, limit: int) -> list[tuple[int, int]]:
+    def _page(self, arcs: Arcs, offset: int, limit: int) -> list[tuple[int, int]]:
         """Return the arcs ``offset`` to ``offset + limit`` in the order of :attr:`Assertion.order`."""
-        if offset >= len(found.place):
+        if offset >= len(arcs.place):
             return []
-        if len(found.place) > _SORTED_AT_ONCE:
-            found, offset = self._around(found, offset, limit)
-        head, tail = self._ends_of(*found)
+        if len(arcs.place) > _SORTED_AT_ONCE:
+            arcs, offset = self._around(arcs, offset, limit)
+        head, tail = self._ends_of(*arcs)
         rank = self._arrays["rank"]
         order = np.lexsort(
             (
-                self._arrays["provenance"][found.place],
+                self._arrays["provenance"][arcs.place],
                 rank[tail],
-                self._arrays["relation"][found.place] >> 1,
+                self._arrays["relation"][arcs.place] >> 1,
                 rank[head],
-                -self._arrays["weight"][found.place].astype(np.int64),
+                -self._arrays["weight"][arcs.place].astype(np.int64),
             )
         )[offset : offset + limit]
-        return list(zip(found.owner[order].tolist(), found.place[order].tolist(), strict=True))
+        return list(zip(arcs.owner[order].tolist(), arcs.place[order].tolist(), strict=True))
 
-    def _around(self, found: Arcs, offset: int, limit: int) -> tuple[Arcs, int]:
+    def _around(self, arcs: Arcs, offset: int, limit: int) -> tuple[Arcs, int]:
         """Return the arcs that can be on the page, by weight and head, and the page's offset among them."""
-        weight = self._arrays["weight"][found.place]
-        head, _ = self._ends_of(*found)
+        weight = self._arrays["weight"][arcs.place]
+        head, _ = self._ends_of(*arcs)
         key = (len(self._arrays["weights"]) - 1 - weight.astype(np.int64)) << 32 | self._arrays["rank"][head]
         last = min(offset + limit, len(key)) - 1
-        least, most = np.partition(key, (offset, last))[[offset, last]]
-        kept = (key >= least) & (key <= most)
-        return Arcs(found.owner[kept], found.place[kept]), offset - int(np.count_nonzero(key < least))
+        smallest, largest = np.partition(key, (offset, last))[[offset, last]]
+        kept = (key >= smallest) & (key <= largest)
+        return Arcs(arcs.owner[kept], arcs.place[kept]), offset - int(np.count_nonzero(key < smallest))
 
 
 def is_below(uri: str, prefix: str) -> bool:

@@ -48,12 +48,12 @@ class Searches(ABC):
         self._strongest = len(arrays["weights"])
 
     @abstractmethod
-    def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        """Return the distances of all pairs, shape (ones, twos); -1 for more than ``most`` hops."""
+    def matrix(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        """Return the distances of all pairs, shape (sources, targets); -1 for more than ``max_hops`` hops."""
 
     @abstractmethod
-    def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        """Return the distances of ``ones[i]`` and ``twos[i]``, shape (ones,)."""
+    def pairs(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        """Return the distances of ``sources[i]`` and ``targets[i]``, shape (sources,)."""
 
     @abstractmethod
     def best_at_hop(
@@ -66,7 +66,7 @@ class Searches(ABC):
         """Return ranks of the best nodes at exactly ``hop`` from each node, best first, shape (nodes, limit), padded with -1."""
 
     @abstractmethod
-    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
+    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops: int) -> NDArray[np.int64]:
         """Return connected pairs and distinct triples for each pair of sets, shape (sets, 2).
 
         Set ``s`` is ``sources[starts[s, 0]:starts[s + 1, 0]]`` and ``targets`` likewise, in any order; -1 means unknown, and a
@@ -74,36 +74,37 @@ class Searches(ABC):
         """
 
     @abstractmethod
-    def successors(self, source: int, target: int, hops_: int, limit: int) -> AbstractContextManager[Successors]:
-        """Return a context with the successor function of shortest paths of ``hops_`` hops."""
+    def successors(self, source: int, target: int, hops: int, limit: int) -> AbstractContextManager[Successors]:
+        """Return a context with the successor function of shortest paths of ``hops`` hops."""
 
     @abstractmethod
-    def _joined(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
+    def _joined(self, sources: NodeIds, targets: NodeIds, hops: int) -> NDArray[np.int32]:
         """Return every path between two sets of distinct nodes, in any order, without those of two hops with equal ends.
 
-        Shape (paths, 2 + hops): the indices in ``ones`` and ``twos``, then the arcs. The first arc is in the list of the node of
-        ``ones``, a second one in that of the node of ``twos``.
+        Shape (paths, 2 + hops): the indices in ``sources`` and ``targets``, then the arcs. The first arc is in the list of the
+        source, a second one in that of the target.
         """
 
-    def chains(self, ones: NodeIds, twos: NodeIds, hops_: int) -> Iterator[Chain]:
+    def chains(self, sources: NodeIds, targets: NodeIds, hops: int) -> Iterator[Chain]:
         """Yield every path between two sets of distinct nodes, in the order of ``Path.order``."""
-        turned = hops_ == 2 and self._number_of_arcs(ones) > self._number_of_arcs(twos)
-        ones, twos = (twos, ones) if turned else (ones, twos)  # the set with fewer arcs first
-        rows = self._joined(ones, twos, hops_)
+        swapped = hops == 2 and self._number_of_arcs(sources) > self._number_of_arcs(targets)
+        sources, targets = (targets, sources) if swapped else (sources, targets)  # the set with fewer arcs first
+        rows = self._joined(sources, targets, hops)
         weight, rank = self._arrays["weight"], self._arrays["rank"]
-        first, last, arcs = ones[rows[:, 0]], twos[rows[:, 1]], rows[:, 2]
-        if hops_ == 1:
+        first, last, arcs = sources[rows[:, 0]], targets[rows[:, 1]], rows[:, 2]
+        if hops == 1:
             order = np.lexsort((arcs, rank[last], rank[first], -weight[arcs].astype(np.int64)))
             steps = zip(first[order].tolist(), last[order].tolist(), arcs[order].tolist(), strict=True)
-            return (([one, two], [(one, arc)]) for one, two, arc in steps)
+            return (([source, target], [(source, arc)]) for source, target, arc in steps)
         further = rows[:, 3]
-        if turned:
+        if swapped:
             first, last, arcs, further = last, first, further, arcs
         middle = self._neighbour[arcs]
         strength = np.minimum(weight[arcs], weight[further]).astype(np.int64)
         order = np.lexsort((further, arcs, rank[last], rank[middle], rank[first], -strength))
         columns = (column[order].tolist() for column in (first, middle, last, arcs, further))
-        return (([one, mid, two], [(one, near), (two, far)]) for one, mid, two, near, far in zip(*columns, strict=True))
+        paths = zip(*columns, strict=True)
+        return (([source, mid, target], [(source, near), (target, far)]) for source, mid, target, near, far in paths)
 
     def strongest_arcs(self, nodes: Sequence[int]) -> list[tuple[int, int]]:
         """Return (owner, position) of the first arc between each two successive ``nodes``, which must be neighbours."""
@@ -132,13 +133,13 @@ class Searching(Searches):
         self._spent = 0.0  # seconds of NumPy searches
         self._switching = threading.Lock()
 
-    def matrix(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        with self._using(len(ones) * len(twos) * _SECONDS_PER_PAIR) as searches:
-            return searches.matrix(ones, twos, most)
+    def matrix(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        with self._using(len(sources) * len(targets) * _SECONDS_PER_PAIR) as searches:
+            return searches.matrix(sources, targets, max_hops)
 
-    def pairs(self, ones: NodeIds, twos: NodeIds, most: int) -> NDArray[np.int8]:
-        with self._using(len(ones) * _SECONDS_PER_SOURCE) as searches:
-            return searches.pairs(ones, twos, most)
+    def pairs(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
+        with self._using(len(sources) * _SECONDS_PER_SOURCE) as searches:
+            return searches.pairs(sources, targets, max_hops)
 
     def best_at_hop(
         self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
@@ -150,18 +151,18 @@ class Searching(Searches):
         with self._using(len(nodes) * _SECONDS_PER_SURROUNDING) as searches:
             return searches.ranks_at_hop(nodes, hop, limit)
 
-    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops_: int) -> NDArray[np.int64]:
+    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops: int) -> NDArray[np.int64]:
         with self._using(len(starts) * _SECONDS_PER_SOURCE) as searches:
-            return searches.count(sources, targets, starts, hops_)
+            return searches.count(sources, targets, starts, hops)
 
     @contextmanager
-    def successors(self, source: int, target: int, hops_: int, limit: int) -> Iterator[Successors]:
-        with self._using(_SECONDS_PER_SURROUNDING) as searches, searches.successors(source, target, hops_, limit) as after:
+    def successors(self, source: int, target: int, hops: int, limit: int) -> Iterator[Successors]:
+        with self._using(_SECONDS_PER_SURROUNDING) as searches, searches.successors(source, target, hops, limit) as after:
             yield after
 
-    def _joined(self, ones: NodeIds, twos: NodeIds, hops_: int) -> NDArray[np.int32]:
-        with self._using((len(ones) + len(twos)) * _SECONDS_PER_SOURCE) as searches:
-            return searches._joined(ones, twos, hops_)
+    def _joined(self, sources: NodeIds, targets: NodeIds, hops: int) -> NDArray[np.int32]:
+        with self._using((len(sources) + len(targets)) * _SECONDS_PER_SOURCE) as searches:
+            return searches._joined(sources, targets, hops)
 
     def compile(self) -> None:
         """Load every compiled search, or compile and keep it where no earlier process has, and use them from now on."""
