@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Literal
 
 Dialect = Literal["neo4j", "embedded"]
 
+_FOLDER = Path(__file__).parent
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 _STRING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _PARAMETER = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
@@ -71,7 +71,7 @@ def query(name: str, dialect: Dialect | None = None) -> Query:
     """
     candidates = [f"{dialect}/{name}", name] if dialect else [name]
     for candidate in candidates:
-        file = files(__name__).joinpath(*f"{candidate}.cypher".split("/"))
+        file = _FOLDER / f"{candidate}.cypher"
         if file.is_file():
             return _parsed(candidate, file.read_text(encoding="utf-8"))
     raise LookupError(f"unknown query {name!r}")
@@ -79,22 +79,12 @@ def query(name: str, dialect: Dialect | None = None) -> Query:
 
 def names() -> tuple[str, ...]:
     """Return the names of all queries, sorted; those of one engine are ``neo4j/<name>`` and ``embedded/<name>``."""
-    return tuple(sorted(_walk(files(__name__), "")))
+    return tuple(sorted(file.relative_to(_FOLDER).with_suffix("").as_posix() for file in _FOLDER.rglob("*.cypher")))
 
 
 def cookbook() -> dict[str, Query]:
     """Return the queries of the cookbook by their names without the folder, sorted."""
     return {name.removeprefix("explore/"): query(name) for name in names() if name.startswith("explore/")}
-
-
-def _walk(folder: Traversable, prefix: str) -> list[str]:
-    found: list[str] = []
-    for item in folder.iterdir():
-        if item.is_dir():
-            found += _walk(item, f"{prefix}{item.name}/")
-        elif item.name.endswith(".cypher"):
-            found.append(prefix + item.name.removesuffix(".cypher"))
-    return found
 
 
 def _parsed(name: str, source: str) -> Query:

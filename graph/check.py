@@ -169,7 +169,7 @@ def _built(store: KnowledgeGraph, digest: str) -> Iterator[Part]:
                 continue
             try:
                 header = read_checked(folder / HEADER)
-                if header.get("unchecked") or (kind == "index" and header.get("format") != FORMAT):
+                if kind == "index" and header.get("format") != FORMAT:
                     raise FileNotFoundError
                 if kind == "index":
                     open_arrays(folder, digest=digest, whole=True)

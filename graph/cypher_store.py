@@ -114,9 +114,9 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         seen, level = {concept}, {concept: float("inf")}
         for _ in range(hop):
             reached: dict[str, float] = {}
-            for near, far, weight in self._expand(sorted(level), names or []):
-                if far not in seen:
-                    reached[far] = max(reached.get(far, 0.0), min(level[near], weight))
+            for node, neighbour, weight in self._expand(sorted(level), names or []):
+                if neighbour not in seen:
+                    reached[neighbour] = max(reached.get(neighbour, 0.0), min(level[node], weight))
             seen.update(reached)
             level = reached
         ranked = sorted(level.items(), key=lambda item: (-item[1], item[0]))

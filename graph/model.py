@@ -174,8 +174,8 @@ class Path(Json):
     def steps(self) -> tuple[Step, ...]:
         """Return the assertions with the direction in which the path uses each."""
         return tuple(
-            Step._make((*one[:3], "forward" if one.head == start else "backward", *one[3:]))
-            for start, one in zip(self.nodes, self.assertions, strict=False)
+            Step._make((*assertion[:3], "forward" if assertion.head == start else "backward", *assertion[3:]))
+            for start, assertion in zip(self.nodes, self.assertions, strict=False)
         )
 
 
@@ -282,7 +282,7 @@ class LoadEntry:
         Raises:
             TypeError: they are not those of an entry.
         """
-        added = tuple(AddedRelation(**one) for one in row.get("relations", ()))
+        added = tuple(AddedRelation(**relation) for relation in row.get("relations", ()))
         return cls(**{**row, "relations": added})
 
 
@@ -308,7 +308,7 @@ class Manifest:
     @property
     def relations(self) -> dict[str, AddedRelation]:
         """The relations that mappings added, by name; of several definitions of one name, that of the last load."""
-        return {one.name: one for load in self.loads for one in load.relations}
+        return {relation.name: relation for load in self.loads for relation in load.relations}
 
 
 class LoadCounts(NamedTuple):

@@ -64,7 +64,7 @@ def damage_of(path: Path, record: Mapping[str, Any], *, whole: bool) -> str | No
 def _sample(blocks: int) -> Iterable[int]:
     if blocks <= SAMPLE:
         return range(blocks)
-    return sorted({round(place * (blocks - 1) / (SAMPLE - 1)) for place in range(SAMPLE)})
+    return sorted({round(number * (blocks - 1) / (SAMPLE - 1)) for number in range(SAMPLE)})
 
 
 def _crc32(data: bytes) -> int:
@@ -83,15 +83,11 @@ def write_checked(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_checked(path: Path) -> dict[str, Any]:
-    """Return what :func:`write_checked` wrote, with a key ``unchecked`` if it has no checksum; raise ValueError for damage."""
+    """Return what :func:`write_checked` wrote; raise ValueError if the checksum is missing or wrong."""
     line, _, rest = path.read_bytes().partition(b"\n")
-    if rest and rest != b"%08x\n" % _crc32(line):
-        raise ValueError("it does not match its checksum")
-    content = json.loads(line)
-    if not isinstance(content, dict) or not (rest or "format" in content):
-        raise ValueError("it is not a header")
-    if not rest:
-        content["unchecked"] = True
+    if rest != b"%08x\n" % _crc32(line):
+        raise ValueError("it does not match its checksum" if rest else "it has no checksum")
+    content: dict[str, Any] = json.loads(line)
     return content
 
 
@@ -125,8 +121,6 @@ def unseal(folder: Path, kind: str, format: int, *, digest: str | None = None, w
         raise GraphError(f"the header of the {kind} at {folder} cannot be read ({error}); {again}") from None
     if header.get("format") != format or header.get("kind") != kind:
         raise GraphError(f"the {kind} at {folder} has format {header.get('format')}, not {format}; {again}")
-    if header.get("unchecked"):
-        raise GraphError(f"the header of the {kind} at {folder} has no checksum; {again}")
     if digest is not None and header["digest"] != digest:
         raise GraphError(f"the {kind} at {folder} belongs to another graph; {again}")
     if whole is None:

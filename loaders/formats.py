@@ -86,8 +86,8 @@ def detect(head: bytes) -> Detected | None:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"version https://git-lfs.github.com/spec/"):
         return Detected("other", "a Git LFS pointer, not the file itself", "get the file with: git lfs pull")
-    if text.startswith(b"<") and (found := _markup(text)) is not None:
-        return found
+    if text.startswith(b"<") and (detected := _markup(text)) is not None:
+        return detected
     if b"\0" in head or _garbled(head):
         return Detected("other", "a binary file")
     lines = [line.rstrip(b"\r") for line in text.split(b"\n") if line.strip()]
@@ -96,8 +96,8 @@ def detect(head: bytes) -> Detected | None:
     lines = lines[:_LINES]
     if not lines:
         return None
-    if (found := _json(text, lines) or _columns(lines)) is not None:
-        return found
+    if (detected := _json(text, lines) or _columns(lines)) is not None:
+        return detected
     return _rdf("turtle", "Turtle") if _TURTLE.search(text) else _table(lines)
 
 
@@ -164,10 +164,10 @@ def _json(text: bytes, lines: Sequence[bytes]) -> Detected | None:
         first = orjson.loads(lines[0])
     except orjson.JSONDecodeError:
         return Detected("json", "JSON") if text[:1] == b"{" or re.match(rb'\[\s*[\[{"\d-]', text) else None
-    one = first[0] if isinstance(first, list) and first else first
-    if isinstance(one, dict) and {"turns", "history", "context", "response", "messages"} & set(one):
+    record = first[0] if isinstance(first, list) and first else first
+    if isinstance(record, dict) and {"turns", "history", "context", "response", "messages"} & set(record):
         return DIALOGUES
-    if isinstance(one, dict) and {"head", "relation", "tail", "p_valid_model"} <= set(one):
+    if isinstance(record, dict) and {"head", "relation", "tail", "p_valid_model"} <= set(record):
         return ATOMIC_10X
     return Detected("json", "JSON lines" if len(lines) > 1 else "JSON")
 

@@ -26,6 +26,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -189,9 +190,9 @@ class Mapping:
     def rule(self, name: str) -> Rule | None:
         """Return the rule for a relation of the file, None when it is unknown."""
         relations = self.relations
-        short = next((name.removeprefix(one) for one in relations.prefixes if name.startswith(one)), name)
+        short = next((name.removeprefix(prefix) for prefix in relations.prefixes if name.startswith(prefix)), name)
         target = relations.map.get(name) or relations.map.get(short)
-        inverses = {one.inverse: added for added, one in relations.add.items() if one.inverse}
+        inverses = {added.inverse: relation for relation, added in relations.add.items() if added.inverse}
         if target is None and short in inverses:
             target = Target(inverses[short], reversed=True)
         if target is None:
@@ -206,7 +207,7 @@ class Mapping:
     @cached_property
     def added(self) -> tuple[AddedRelation, ...]:
         """The relations that the mapping adds, for the graph's manifest."""
-        return tuple(AddedRelation(name, one.meaning, one.symmetric, one.inverse) for name, one in self.relations.add.items())
+        return tuple(AddedRelation(name, new.meaning, new.symmetric, new.inverse) for name, new in self.relations.add.items())
 
     @cached_property
     def digest(self) -> str:
@@ -220,9 +221,9 @@ class Mapping:
         """Return the advice for an unknown relation of the file, e.g. ``did you mean IsA?``; may be empty."""
         known = [*RELATIONS, *self.relations.add, *self.relations.map]
         form = re.compile(rf"\bA (?:is|are)?(?: an?| the)? *{re.escape(name.strip())}\b", re.IGNORECASE)
-        same = next((one for one in known if _letters(one) == _letters(name)), None)
+        same = next((relation for relation in known if _letters(relation) == _letters(name)), None)
         if same is None and len(name.strip()) >= _SHORTEST:
-            same = next((one for one, meaning in RELATIONS.items() if form.search(meaning)), None)
+            same = next((relation for relation, meaning in RELATIONS.items() if form.search(meaning)), None)
         return f"did you mean {same}?" if same else did_you_mean(name, known, "")
 
     def _exists(self, relation: str) -> bool:
@@ -243,17 +244,17 @@ def open_mapping(mapping: Mapping | str | os.PathLike[str]) -> Mapping:
     """
     if isinstance(mapping, Mapping):
         return mapping
-    given = os.fspath(mapping)
-    shipped = given in shipped_mappings()
-    path = resources.files(__package__) / "mappings" / f"{given}.toml" if shipped else Path(given)
+    name = os.fspath(mapping)
+    shipped = name in shipped_mappings()
+    path = resources.files(__package__) / "mappings" / f"{name}.toml" if shipped else Path(name)
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        hint = did_you_mean(given, shipped_mappings(), f"the names are {', '.join(shipped_mappings())}")
-        raise InputError(f"there is no mapping {given}; give a TOML file or the name of one that ships ({hint})") from None
+        hint = did_you_mean(name, shipped_mappings(), f"the names are {', '.join(shipped_mappings())}")
+        raise InputError(f"there is no mapping {name}; give a TOML file or the name of one that ships ({hint})") from None
     except OSError as error:
-        raise InputError(f"the mapping {given} cannot be read: {error.strerror or error}") from None
-    place = f"mappings/{given}.toml" if shipped else given
+        raise InputError(f"the mapping {name} cannot be read: {error.strerror or error}") from None
+    place = f"mappings/{name}.toml" if shipped else name
     try:
         table = tomllib.loads(data.decode())
     except UnicodeDecodeError:
@@ -261,7 +262,7 @@ def open_mapping(mapping: Mapping | str | os.PathLike[str]) -> Mapping:
     except tomllib.TOMLDecodeError as error:
         reason = str(error).replace("Cannot overwrite a value", "a key is given twice")
         raise InputError(f"the mapping {place} is not TOML: {reason}") from None
-    return parse_mapping(table, place, given if shipped else Path(given).stem)
+    return parse_mapping(table, place, name if shipped else Path(name).stem)
 
 
 def parse_mapping(table: dict[str, Any], place: str = "the mapping", name: str = "") -> Mapping:
@@ -279,7 +280,7 @@ def _with_tables(table: dict[str, Any]) -> dict[str, Any]:
     """Return ``table`` with the short forms written out: a text in place of a target, a name in place of a list of one."""
     table = dict(table)
     if isinstance(relations := table.get("relations"), dict) and isinstance(targets := relations.get("map"), dict):
-        whole = {name: {"relation": one} if isinstance(one, str) else one for name, one in targets.items()}
+        whole = {name: {"relation": target} if isinstance(target, str) else target for name, target in targets.items()}
         table["relations"] = {**relations, "map": whole}
     if isinstance(columns := table.get("columns"), dict) and isinstance(columns.get("triple"), str):
         table["columns"] = {**columns, "triple": [columns["triple"]]}
@@ -304,7 +305,7 @@ def _quoted(key: str) -> str:
 
 def _check(mapping: Mapping) -> None:
     """Raise :class:`InputError` for the first fault that the types do not show."""
-    fault = next((one for check in (_top, _columns, _file, _relations, _drops) for one in check(mapping)), None)
+    fault = next(chain.from_iterable(check(mapping) for check in (_top, _columns, _file, _relations, _drops)), None)
     if fault is not None:
         raise InputError(f"{mapping.place}: {fault}")
 
@@ -320,9 +321,9 @@ def _columns(mapping: Mapping) -> Iterable[str]:
     columns, always = mapping.columns, mapping.relations.always
     triple = {name: getattr(columns, name) for name in ("head", "relation", "tail")}
     if columns.triple:
-        given = [name for name, value in triple.items() if value]
-        if given:
-            yield f"[columns] has {given[0]} and triple; give head, relation and tail, or triple alone"
+        columns_given = [name for name, value in triple.items() if value]
+        if columns_given:
+            yield f"[columns] has {columns_given[0]} and triple; give head, relation and tail, or triple alone"
         if always:
             yield "[relations] always and [columns] triple are both given; leave one out"
         if not columns.between:
@@ -337,12 +338,12 @@ def _columns(mapping: Mapping) -> Iterable[str]:
         if columns.between:
             yield "[columns] between is for triple; leave it out"
     used: dict[str, str] = {}
-    for one in fields(columns):
-        value = getattr(columns, one.name)
-        if one.name not in ("triple", "between") and value:
-            if value in used and {one.name, used[value]} <= {"head", "relation", "tail"}:
-                yield f"[columns] {used[value]} and {one.name} are both {value!r}; they must be different columns"
-            used.setdefault(value, one.name)
+    for column in fields(columns):
+        value = getattr(columns, column.name)
+        if column.name not in ("triple", "between") and value:
+            if value in used and {column.name, used[value]} <= {"head", "relation", "tail"}:
+                yield f"[columns] {used[value]} and {column.name} are both {value!r}; they must be different columns"
+            used.setdefault(value, column.name)
 
 
 def _file(mapping: Mapping) -> Iterable[str]:
@@ -365,20 +366,20 @@ def _relations(mapping: Mapping) -> Iterable[str]:
     relations = mapping.relations
     for name, added in relations.add.items():
         where = f"[relations.add.{_quoted(name)}]"
-        for one in (name, added.inverse):
-            if one:
+        for new in (name, added.inverse):
+            if new:
                 try:
-                    check_relation(one)
+                    check_relation(new)
                 except InputError as error:
                     yield f"{where}: {error}"
-            near = next((known for known in RELATIONS if known.lower() == one.lower()), None)
-            if near is not None:
-                yield f"{where}: tacit has the relation {near} already; remove the table, or choose another name than {one}"
+            known = next((relation for relation in RELATIONS if relation.lower() == new.lower()), None)
+            if known is not None:
+                yield f"{where}: tacit has the relation {known} already; remove the table, or choose another name than {new}"
         if not re.search(r"\bA\b", added.meaning) or not re.search(r"\bB\b", added.meaning):
             yield f"{where} meaning is {added.meaning!r}; it must name the head as A and the tail as B, e.g. 'A calms B'"
         if added.inverse and (added.symmetric or added.inverse in relations.add):
             yield f"{where} inverse is {added.inverse!r}; a symmetric relation has none, and an added one cannot be one"
-    targets = [(f"[relations.map] {_quoted(name)}", one.relation) for name, one in relations.map.items()]
+    targets = [(f"[relations.map] {_quoted(name)}", target.relation) for name, target in relations.map.items()]
     for where, target in [*targets, *([("[relations] always", relations.always)] if relations.always else [])]:
         if not mapping._exists(target):
             hint = mapping.suggestion(target) or "add it with [relations.add.NAME]"
@@ -389,11 +390,11 @@ def _relations(mapping: Mapping) -> Iterable[str]:
 
 
 def _drops(mapping: Mapping) -> Iterable[str]:
-    for number, one in enumerate(mapping.drop, 1):
-        given = [one.below is not None, one.above is not None, bool(one.any_of)]
-        if sum(given) != 1:
+    for number, condition in enumerate(mapping.drop, 1):
+        limits = [condition.below is not None, condition.above is not None, bool(condition.any_of)]
+        if sum(limits) != 1:
             yield f"[[drop]] {number} must have exactly one of below, above and any_of"
-        if not all(math.isfinite(limit) for limit in (one.below or 0.0, one.above or 0.0)):
+        if not all(math.isfinite(limit) for limit in (condition.below or 0.0, condition.above or 0.0)):
             yield f"[[drop]] {number} has a limit that is not finite; give a number"
 
 

@@ -42,7 +42,7 @@ _Preference = tuple[int, int, str]
 _STATEMENT = terms.RDF + "Statement"
 
 
-class _Found(NamedTuple):
+class _Located(NamedTuple):
     """A triple with its line (0 where it is unknown, in a document that is parsed whole) and text."""
 
     triple: Triple
@@ -115,7 +115,7 @@ class RdfReader(Reader[Assertion]):
         parse = LineParser()
         if self._labels is not None and self.source.bytes_total is not None:
             self._labels.collect(self.path, parse)
-        statement: list[_Found] = []
+        statement: list[_Located] = []
         for line in lines(self.source):
             text, flaw = decode(line)
             if flaw is not None:
@@ -131,14 +131,14 @@ class RdfReader(Reader[Assertion]):
             if not _is_text(triple):
                 self.reject(line.number, NOT_UNICODE, text)
                 continue
-            found = _Found(triple, line.number, text)
+            located = _Located(triple, line.number, text)
             if statement and triple[0] != statement[0].triple[0]:
                 yield from self._statement(statement)
                 statement = []
             if statement or (str(triple[1]) == terms.RDF + "type" and str(triple[2]) == _STATEMENT):
-                statement.append(found)
+                statement.append(located)
             else:
-                yield from self._triple(found)
+                yield from self._triple(located)
         if statement:
             yield from self._statement(statement)
 
@@ -162,19 +162,19 @@ class RdfReader(Reader[Assertion]):
                     self._labels.add(*triple)
         statements = dict.fromkeys(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement))
         for subject in statements:
-            yield from self._statement([_Found(triple) for triple in graph.triples((subject, None, None))])
+            yield from self._statement([_Located(triple) for triple in graph.triples((subject, None, None))])
         for triple in graph:
             if triple[0] not in statements:
-                yield from self._triple(_Found(triple))
+                yield from self._triple(_Located(triple))
         if problem is not None:
             self.reject(problem[0], problem[1], "everything before this point was read")
 
     # one triple, one statement
 
-    def _triple(self, found: _Found) -> Iterator[Assertion]:
-        head, predicate, tail = found.triple
-        if not _is_text(found.triple):
-            self._refuse(found, NOT_UNICODE)
+    def _triple(self, located: _Located) -> Iterator[Assertion]:
+        head, predicate, tail = located.triple
+        if not _is_text(located.triple):
+            self._refuse(located, NOT_UNICODE)
             return
         if not self._seen.add(_key(head, predicate, tail)):
             self.drop(DUPLICATE)
@@ -199,15 +199,15 @@ class RdfReader(Reader[Assertion]):
             return
         (first, first_sense), (second, second_sense) = ends[0], ends[1]
         yield from self._keep(
-            Assertion(first, relation, second, 1.0, "rdf", head_sense=first_sense, tail_sense=second_sense), found
+            Assertion(first, relation, second, 1.0, "rdf", head_sense=first_sense, tail_sense=second_sense), located
         )
 
-    def _statement(self, found: list[_Found]) -> Iterator[Assertion]:
+    def _statement(self, located: list[_Located]) -> Iterator[Assertion]:
         """Yield the assertion of a reified statement, in tacit's vocabulary or any other."""
-        lines = {str(each.triple[1]): each for each in found}
+        lines = {str(each.triple[1]): each for each in located}
         values = {name: each.triple[2] for name, each in lines.items()}
-        self.drop(DETAIL, len(found) - 1)
-        for each in found:
+        self.drop(DETAIL, len(located) - 1)
+        for each in located:
             if not _is_text(each.triple):
                 self._refuse(each, NOT_UNICODE)
                 return
@@ -232,21 +232,21 @@ class RdfReader(Reader[Assertion]):
         fields["source"] = fields["source"] or "rdf"
         fields["head_sense"] = fields["head_sense"] or ends[0][1]
         fields["tail_sense"] = fields["tail_sense"] or ends[1][1]
-        yield from self._keep(Assertion(ends[0][0], relation, ends[1][0], **numbers, **fields), found[0])
+        yield from self._keep(Assertion(ends[0][0], relation, ends[1][0], **numbers, **fields), located[0])
 
-    def _keep(self, row: Assertion, found: _Found) -> Iterator[Assertion]:
+    def _keep(self, row: Assertion, located: _Located) -> Iterator[Assertion]:
         """Yield ``row`` if it is a valid assertion."""
         if label_of(row.head) != label_of(row.tail):
-            self._refuse(found, MIXED)
+            self._refuse(located, MIXED)
         elif is_too_long(row.head) or is_too_long(row.tail):
-            self._refuse(found, URI_TOO_LONG)
+            self._refuse(located, URI_TOO_LONG)
         else:
             self.report.read += 1
             self.report.kept += 1
             yield row
 
-    def _refuse(self, found: _Found, reason: str) -> None:
-        self.reject(found.line, reason, found.text or " ".join(map(str, found.triple)))
+    def _refuse(self, located: _Located, reason: str) -> None:
+        self.reject(located.line, reason, located.text or " ".join(map(str, located.triple)))
 
     # names
 

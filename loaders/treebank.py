@@ -85,31 +85,27 @@ def _dialogue(line: int, turns: list[str]) -> Dialogue:
 
 def _sentences(source: ByteSource) -> Iterator[_Sentence]:
     """Yield the sentences: runs of lines between blank ones."""
-    first, text, begins, flaw, words = 0, "", False, None, False
+    run: list[tuple[int, str, str | None]] = []
     for line in lines(source):
-        content, reason = decode(line)
-        blank = reason is None and not content.strip()
-        if blank and first:
-            yield _sentence(first, text, begins, flaw, words)
-            first, text, begins, flaw, words = 0, "", False, None, False
-        if blank:
-            continue
-        first, flaw = first or line.number, flaw or reason
-        if reason is not None and reason == source.damage:
+        text, flaw = decode(line)
+        if flaw is not None or text.strip():
+            run.append((line.number, text, flaw))
+        elif run:
+            yield _sentence(run, damage=False)
+            run = []
+        if flaw is not None and flaw == source.damage:
             break
-        if not content.startswith("#"):
-            words = True
-        elif _BEGINS.match(content):
-            begins = True
-        elif match := _TEXT.match(content):
-            text = match[1]
-    if first:
-        yield _sentence(first, text, begins, flaw, words)._replace(damage=source.damage is not None)
+    if run:
+        yield _sentence(run, damage=source.damage is not None)
 
 
-def _sentence(first: int, text: str, begins: bool, flaw: str | None, words: bool) -> _Sentence:
-    if flaw is None and not text:
+def _sentence(run: list[tuple[int, str, str | None]], damage: bool) -> _Sentence:
+    """Return the sentence in lines with their numbers and flaws."""
+    comments = [text for _, text, _ in run if text.startswith("#")]
+    texts = [match[1] for comment in comments if (match := _TEXT.match(comment))]
+    flaw = next((flaw for _, _, flaw in run if flaw is not None), None)
+    if flaw is None and not texts:
         flaw = "the sentence has no comment # text = …"
-    if flaw is None and not words:
+    if flaw is None and len(comments) == len(run):
         flaw = "the sentence has no words"
-    return _Sentence(first, text, begins, flaw, False)
+    return _Sentence(run[0][0], texts[-1] if texts else "", any(map(_BEGINS.match, comments)), flaw, damage)

@@ -74,11 +74,11 @@ class TripleReader(Reader[Assertion]):
             name: getattr(columns, name)
             for name in ("head", "relation", "tail", "head_text", "tail_text", "weight", "language", "license", "dataset")
         }
-        names = [*roles.values(), *columns.triple, *(one.column for one in self.mapping.drop)]
+        names = [*roles.values(), *columns.triple, *(condition.column for condition in self.mapping.drop)]
         self._wanted = list(dict.fromkeys(name for name in names if name))
         self._place = {role: self._wanted.index(name) for role, name in roles.items() if name}
         self._triples = [self._wanted.index(name) for name in columns.triple]
-        self._drops = [(self._wanted.index(one.column), one) for one in self.mapping.drop]
+        self._drops = [(self._wanted.index(condition.column), condition) for condition in self.mapping.drop]
         self._dataset = self.mapping.dataset or Path(self.path).name.removesuffix(".gz")
         self._none = {name.strip().lower() for name in self.mapping.nodes.none}
         self._rules: dict[str, Any] = {}  # Rule, or the reason to leave the rows out
@@ -103,7 +103,7 @@ class TripleReader(Reader[Assertion]):
                     self.reject(row.number, fault, _shown(values))
                     continue
                 if head is None or tail is None:
-                    parts: Iterable[Any] = (self._parts(row, values[place]) for place in self._triples)
+                    parts: Iterable[Any] = (self._parts(row, values[index]) for index in self._triples)
                 else:
                     parts = [(values[head], always if relation is None else values[relation], values[tail])]
                 for triple in filter(None, parts):
@@ -174,13 +174,13 @@ class TripleReader(Reader[Assertion]):
     def _rule(self, name: str, number: int) -> Any:
         """Return the rule for a relation, or why its rows are left out; raise :class:`LoadError` when it is unknown."""
         if name in self.mapping.relations.drop:
-            found: Rule | str | None = RELATION
+            rule: Rule | str | None = RELATION
         else:
-            found = self.mapping.rule(name) if name else NO_RELATION
-        if found is None:
+            rule = self.mapping.rule(name) if name else NO_RELATION
+        if rule is None:
             raise LoadError(self._unknown(name, number))
-        self._rules[name] = found
-        return found
+        self._rules[name] = rule
+        return rule
 
     def _node(self, name: Any, text: Any, language: Any, kind: Kind) -> _Node:
         """Return the node of a name, which is an identifier when there is a text; from a cache, since many names recur."""
@@ -189,21 +189,21 @@ class TripleReader(Reader[Assertion]):
         if text is not None and text.__class__ is not str:
             text = str(text)
         key = name, text or "", language, kind
-        found = self._nodes.get(key)
-        if found is None:
+        node = self._nodes.get(key)
+        if node is None:
             if len(self._nodes) >= _CACHED:
                 self._nodes.clear()
-            found = self._nodes[key] = self._made(*key)
-        return found
+            node = self._nodes[key] = self._made(*key)
+        return node
 
     def _made(self, name: str, text: str, language: str, kind: Kind) -> _Node:
         nodes = self.mapping.nodes
-        given = name.strip()
-        if kind == "concept" and given.startswith("/c/"):
-            parts = given.split("/", 4)
-            if len(parts) > 3 and parts[2] and parts[3] and not any(sign <= " " for sign in given):
+        identifier = name.strip()
+        if kind == "concept" and identifier.startswith("/c/"):
+            parts = identifier.split("/", 4)
+            if len(parts) > 3 and parts[2] and parts[3] and not any(sign <= " " for sign in identifier):
                 return _kept("/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else "")
-        words = text or (text_of(given) if given.startswith(_URIS) else given)
+        words = text or (text_of(identifier) if identifier.startswith(_URIS) else identifier)
         if nodes.alternatives:
             words = words.split(nodes.alternatives, 1)[0]
         for part, other in nodes.replace.items():
@@ -232,9 +232,9 @@ class TripleReader(Reader[Assertion]):
         if error.name in names:
             return f"{self.source.name} has two columns {error.name!r} {where}; rename one of them"
         same = next((name for name in names if name.lower() == error.name.lower()), None)
-        found = detect(self.source.head)
-        if found is not None and found.kind not in OF_TRIPLES:
-            return f"{self.source.name} has no column or field {error.name!r} {where}; it looks like {found.what}"
+        detected = detect(self.source.head)
+        if detected is not None and detected.kind not in OF_TRIPLES:
+            return f"{self.source.name} has no column or field {error.name!r} {where}; it looks like {detected.what}"
         listed = ", ".join(names[:12]) + (" and more" if len(names) > 12 else "")
         advice = f"did you mean {same}?" if same else did_you_mean(error.name, names, "")
         has = f"it has {listed}" if names else "its rows have no names, so give them with [file] names"
@@ -242,23 +242,23 @@ class TripleReader(Reader[Assertion]):
 
     def _unknown(self, name: str, number: int) -> str:
         """Return the sentence on the unknown relations of the file, after reading the rest of it."""
-        found = {name: [number, 1]}
+        unknown = {name: [number, 1]}
         for row in self._left:
             for other in self._relations(row) if row.flaw is None else ():
-                if other in found:
-                    found[other][1] += 1
-                elif other and other not in self._rules and len(found) < _UNKNOWN:
+                if other in unknown:
+                    unknown[other][1] += 1
+                elif other and other not in self._rules and len(unknown) < _UNKNOWN:
                     if other in self.mapping.relations.drop or self.mapping.rule(other) is not None:
                         self._rules[other] = RELATION
                     else:
-                        found[other] = [row.number, 1]
+                        unknown[other] = [row.number, 1]
         shown = []
-        for one, (first, count) in list(found.items())[:_SHOWN]:
-            hint = self.mapping.suggestion(one)
+        for relation, (first, count) in list(unknown.items())[:_SHOWN]:
+            hint = self.mapping.suggestion(relation)
             rows_of = "1 row" if count == 1 else f"{count:,} rows"
-            shown.append(f"{one!r} ({rows_of}, the first in line {first}{f'; {hint}' if hint else ''})")
-        more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-        kinds = "a relation" if len(found) == 1 else "relations"
+            shown.append(f"{relation!r} ({rows_of}, the first in line {first}{f'; {hint}' if hint else ''})")
+        more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
+        kinds = "a relation" if len(unknown) == 1 else "relations"
         return (
             f"{self.source.name} has {kinds} that tacit does not know: "
             f"{', '.join(shown)}{more}; in {self.mapping.place}, map to known ones in [relations.map], add with "
@@ -270,7 +270,7 @@ class TripleReader(Reader[Assertion]):
         if not self._triples:
             value = row.values[self._place["relation"]]
             return ["" if value is None else str(value).strip()]
-        cells = (str(row.values[place] or "").split(self.mapping.columns.between) for place in self._triples)
+        cells = (str(row.values[index] or "").split(self.mapping.columns.between) for index in self._triples)
         return [parts[1].strip() for parts in cells if len(parts) == 3]
 
 

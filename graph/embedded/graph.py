@@ -44,7 +44,7 @@ def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
         raise GraphNotFound(f"{path} is a file, and a graph is a folder; give the path of a folder")
     if not (path / integrity.DATABASE).exists():
         if not create:
-            inner = next((found.parent for found in sorted(path.glob(f"*/{integrity.DATABASE}"))), None)
+            inner = next((database.parent for database in sorted(path.glob(f"*/{integrity.DATABASE}"))), None)
             advice = f"did you mean {inner}?" if inner else f"make one with: tacit load conceptnet FILE --into {path}"
             raise GraphNotFound(f"there is no graph at {path}; {advice}")
         from . import load
@@ -62,10 +62,10 @@ class EmbeddedGraph(Store):
 
     dialect: ClassVar[Dialect] = "embedded"
 
-    def __init__(self, path: Path, made: tuple[Path, ...] | None = None) -> None:
-        """Open the graph; ``made`` are the folders that were created for it, None when it existed before."""
+    def __init__(self, path: Path, created: tuple[Path, ...] | None = None) -> None:
+        """Open the graph; ``created`` are the folders that were created for it, None when it existed before."""
         self.path = path
-        self._made = made
+        self._created = created
         self._closed = False
         self._lock = threading.Lock()
         self._engine: Engine | None = None
@@ -127,10 +127,10 @@ class EmbeddedGraph(Store):
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-        if any(exc) and self._made is not None:
+        if any(exc) and self._created is not None:
             from . import load
 
-            load.discard(self.path, self._made)
+            load.discard(self.path, self._created)
 
     @property
     def url(self) -> str:

@@ -65,8 +65,6 @@ def _write(database: Path, records: list[Record]) -> None:
 
 def _records(database: Path) -> list[Record]:
     content = read_checked(Path(f"{database}{SUMS}"))
-    if content.get("unchecked"):
-        raise ValueError("it has no checksum")
     if content.get("format") != FORMAT:
         raise ValueError(f"format {content.get('format')} is not {FORMAT}")
     records: list[Any] = content["files"]

@@ -8,7 +8,7 @@ anew between large tables, and when the pool is full.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,48 +31,36 @@ def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
     """Yield names and Arrow tables as :meth:`tacit.graph.protocol.StreamsNumbers.numbered` does."""
     opened = file.stat()
     engine = Engine(file, memory=SCAN_MEMORY, shown=shown)
+    since = 0  # rows read since the engine was opened
 
     def reopen() -> None:
+        nonlocal since
         engine.reopen(SCAN_MEMORY)
         if not os.path.samestat(opened, file.stat()):
             raise GraphError(f"{shown.parent} was changed by another process; open it again")
+        since = 0
 
     try:
-        yield from _tables(engine, reopen)
+        for name, scan, label in _parts(engine):
+            if since >= _FRESH:
+                reopen()
+            for rows in windows(engine, scan, label, _NODES if name == label else _ROWS, reopen):
+                since += len(rows)
+                yield name, rows
     finally:
         engine.close()
 
 
-def _tables(engine: Engine, reopen: Callable[[], None]) -> Iterator[tuple[str, Any]]:
-    since = 0  # rows read since the engine was opened
-
-    def renew() -> None:
-        nonlocal since
-        reopen()
-        since = 0
-
-    def read(scan: Query, label: Label, size: int) -> Iterator[Any]:
-        nonlocal since
-        if since >= _FRESH:
-            renew()
-        for rows in windows(engine, scan, label, size, renew):
-            since += len(rows)
-            yield rows
-
-    for rows in read(query("number_concepts", "embedded"), "Concept", _NODES):
-        yield "Concept", rows
-    for rows in read(query("number_events", "embedded"), "Event", _NODES):
-        yield "Event", rows
+def _parts(engine: Engine) -> Iterator[tuple[str, Query, Label]]:
+    """Yield the name, the query and the label of the nodes whose windows it reads, for each table of the graph."""
+    yield "Concept", query("number_concepts", "embedded"), "Concept"
+    yield "Event", query("number_events", "embedded"), "Event"
     for label in _LABELS:
         for scan in _scans(engine, label):
-            for rows in read(scan, label, _ROWS):
-                yield f"{label} assertions", rows
-    if not link_manifest_of(engine.rows(query("link_manifest"))).links:
-        return
-    for rows in read(query("number_mentions", "embedded"), "Event", _ROWS):
-        yield "Mentions", rows
-    for rows in read(query("number_same_events", "embedded"), "Event", _ROWS):
-        yield "SameEvent", rows
+            yield f"{label} assertions", scan, label
+    if link_manifest_of(engine.rows(query("link_manifest"))).links:
+        yield "Mentions", query("number_mentions", "embedded"), "Event"
+        yield "SameEvent", query("number_same_events", "embedded"), "Event"
 
 
 def _scans(engine: Engine, label: Label) -> list[Query]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
-from .primitives import fresh_stamps, place_of
+from .primitives import fresh_stamps, position_of
 
 
 @compiled
 def first_arc(indptr, neighbour, node, other):  # type: ignore[no-untyped-def]
     """Return the position of the first arc from ``node`` to ``other``, -1 when there is none."""
-    return place_of(neighbour, indptr[node], indptr[node + 1], other)
+    return position_of(neighbour, indptr[node], indptr[node + 1], other)
 
 
 @compiled
@@ -63,8 +63,8 @@ def _mark_middles(indptr, neighbour, sources, scratch):  # type: ignore[no-untyp
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
     seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
     arcs = arcs_of(indptr, sources)
-    owner, place, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
-    entries, found = 0, 0
+    owner, first_arcs, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
+    entries, middle_count = 0, 0
     for i in range(len(sources)):
         previous = -1
         for arc in range(indptr[sources[i]], indptr[sources[i] + 1]):
@@ -75,23 +75,23 @@ def _mark_middles(indptr, neighbour, sources, scratch):  # type: ignore[no-untyp
             if mark[middle] != seen:
                 mark[middle] = seen
                 latest[middle] = -1
-                middles[found] = middle
-                found += 1
-            owner[entries], place[entries], before[entries] = i, arc, latest[middle]
+                middles[middle_count] = middle
+                middle_count += 1
+            owner[entries], first_arcs[entries], before[entries] = i, arc, latest[middle]
             latest[middle] = entries
             entries += 1
-    return owner[:entries], place[:entries], before[:entries], found, seen
+    return owner[:entries], first_arcs[:entries], before[:entries], middle_count, seen
 
 
 @compiled
-def _arcs_to_middles(indptr, neighbour, two, found, seen, scratch, out):  # type: ignore[no-untyped-def]
-    """Write the first arc from ``two`` to each of the ``found`` middle nodes that it has one to, and return their number."""
+def _arcs_to_middles(indptr, neighbour, target, count, seen, scratch, out):  # type: ignore[no-untyped-def]
+    """Write the first arc from ``target`` to each of the ``count`` middle nodes that it has one to, and return their number."""
     mark, middles = scratch.mark, scratch.here
-    start, end = indptr[two], indptr[two + 1]
+    start, end = indptr[target], indptr[target + 1]
     size, previous = 0, -1
-    if found * 8 < end - start:
-        for middle in middles[:found]:
-            arc = first_arc(indptr, neighbour, two, middle)
+    if count * 8 < end - start:
+        for middle in middles[:count]:
+            arc = first_arc(indptr, neighbour, target, middle)
             if arc >= 0:
                 out[size] = arc
                 size += 1
@@ -112,13 +112,13 @@ def two_hop_joints(indptr, neighbour, sources, targets, scratch):  # type: ignor
     ``sources`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
     """
     latest = scratch.value
-    owner, place, before, found, seen = _mark_middles(indptr, neighbour, sources, scratch)
-    arcs = np.empty(found, np.int32)
+    owner, first_arcs, before, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
+    arcs = np.empty(middle_count, np.int32)
     out = np.empty((64, 4), np.int32)
     size = 0
     for j in range(len(targets)):
         target = targets[j]
-        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, found, seen, scratch, arcs)]:
+        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, middle_count, seen, scratch, arcs)]:
             entry = latest[neighbour[arc]]
             while entry >= 0:
                 if sources[owner[entry]] != target:
@@ -128,7 +128,7 @@ def two_hop_joints(indptr, neighbour, sources, targets, scratch):  # type: ignor
                             for column in range(4):
                                 larger[row, column] = out[row, column]
                         out = larger
-                    out[size, 0], out[size, 1], out[size, 2], out[size, 3] = owner[entry], j, place[entry], arc
+                    out[size, 0], out[size, 1], out[size, 2], out[size, 3] = owner[entry], j, first_arcs[entry], arc
                     size += 1
                 entry = before[entry]
     return out[:size]
@@ -181,63 +181,63 @@ def _distinct_relations(indptr, neighbour, relation, node, arc):  # type: ignore
 @compiled
 def _distinct_nodes(sources, targets, mark, stamp):  # type: ignore[no-untyped-def]
     """Return the nodes of both sets, each once and without -1 (unknown); those in both sets are marked ``stamp + 2``."""
-    ones, twos = np.empty(len(sources), np.int32), np.empty(len(targets), np.int32)
+    distinct_sources, distinct_targets = np.empty(len(sources), np.int32), np.empty(len(targets), np.int32)
     size = 0
     for node in sources:
         if node >= 0 and mark[node] != stamp:
             mark[node] = stamp
-            ones[size] = node
+            distinct_sources[size] = node
             size += 1
-    ones, size = ones[:size], 0
+    distinct_sources, size = distinct_sources[:size], 0
     for node in targets:
         if node >= 0 and mark[node] != stamp + 1 and mark[node] != stamp + 2:
             mark[node] = stamp + 2 if mark[node] == stamp else stamp + 1
-            twos[size] = node
+            distinct_targets[size] = node
             size += 1
-    return ones, twos[:size]
+    return distinct_sources, distinct_targets[:size]
 
 
 @compiled
-def _counted_reversed(one, two, mark, both):  # type: ignore[no-untyped-def]
+def _counted_reversed(source, target, mark, both):  # type: ignore[no-untyped-def]
     """Return whether the pair is also counted in the other direction, because both nodes are in both sets."""
-    return one > two and mark[one] == both and mark[two] == both
+    return source > target and mark[source] == both and mark[target] == both
 
 
 @compiled
-def _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both):  # type: ignore[no-untyped-def]
+def _count_one_hop(indptr, neighbour, relation, sources, targets, mark, both):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at one hop."""
     pairs, triples = np.int64(0), np.int64(0)
-    for one in ones:
-        for two in twos:
-            arc = first_arc(indptr, neighbour, one, two)
+    for source in sources:
+        for target in targets:
+            arc = first_arc(indptr, neighbour, source, target)
             if arc >= 0:
                 pairs += 1
-                if not _counted_reversed(one, two, mark, both):
-                    triples += _distinct_relations(indptr, neighbour, relation, one, arc)
+                if not _counted_reversed(source, target, mark, both):
+                    triples += _distinct_relations(indptr, neighbour, relation, source, arc)
     return pairs, triples
 
 
 @compiled
-def _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch):  # type: ignore[no-untyped-def]
-    """Return ``(pairs, triples)`` at two hops; ``ones`` should be the set with fewer arcs."""
+def _count_two_hops(indptr, neighbour, relation, sources, targets, both, scratch):  # type: ignore[no-untyped-def]
+    """Return ``(pairs, triples)`` at two hops; ``sources`` should be the set with fewer arcs."""
     latest = scratch.value
-    owner, place, before, found, seen = _mark_middles(indptr, neighbour, ones, scratch)
-    arcs = np.empty(found, np.int32)
-    joined = np.full(len(ones), -1, np.int32)  # by index in ones: the last index in twos that it was found to be connected to
+    owner, first_arcs, before, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
+    arcs = np.empty(middle_count, np.int32)
+    joined = np.full(len(sources), -1, np.int32)  # by index in sources: the last index in targets that it is connected to
     pairs, triples = np.int64(0), np.int64(0)
-    for j in range(len(twos)):
-        two = twos[j]
-        for arc in arcs[: _arcs_to_middles(indptr, neighbour, two, found, seen, scratch, arcs)]:
-            further = _distinct_relations(indptr, neighbour, relation, two, arc)
+    for j in range(len(targets)):
+        target = targets[j]
+        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, middle_count, seen, scratch, arcs)]:
+            further = _distinct_relations(indptr, neighbour, relation, target, arc)
             entry = latest[neighbour[arc]]
             while entry >= 0:
-                one = ones[owner[entry]]
-                if one != two:
+                source = sources[owner[entry]]
+                if source != target:
                     if joined[owner[entry]] != j:
                         joined[owner[entry]] = j
                         pairs += 1
-                    if not _counted_reversed(one, two, scratch.other_mark, both):
-                        triples += _distinct_relations(indptr, neighbour, relation, one, place[entry]) * further
+                    if not _counted_reversed(source, target, scratch.other_mark, both):
+                        triples += _distinct_relations(indptr, neighbour, relation, source, first_arcs[entry]) * further
                 entry = before[entry]
     return pairs, triples
 
@@ -252,13 +252,13 @@ def count_many(indptr, neighbour, relation, sources, targets, starts, hops, scra
     mark = scratch.other_mark
     for number in range(len(out)):
         stamp = fresh_stamps(mark, scratch.stamp, np.int64(1), np.int64(3))
-        ones, twos = _distinct_nodes(
+        first_set, second_set = _distinct_nodes(
             sources[starts[number, 0] : starts[number + 1, 0]], targets[starts[number, 1] : starts[number + 1, 1]], mark, stamp
         )
         both = stamp + np.int32(2)
         if hops == 1:
-            out[number, 0], out[number, 1] = _count_one_hop(indptr, neighbour, relation, ones, twos, mark, both)
+            out[number, 0], out[number, 1] = _count_one_hop(indptr, neighbour, relation, first_set, second_set, mark, both)
             continue
-        if arcs_of(indptr, ones) > arcs_of(indptr, twos):
-            ones, twos = twos, ones
-        out[number, 0], out[number, 1] = _count_two_hops(indptr, neighbour, relation, ones, twos, both, scratch)
+        if arcs_of(indptr, first_set) > arcs_of(indptr, second_set):
+            first_set, second_set = second_set, first_set
+        out[number, 0], out[number, 1] = _count_two_hops(indptr, neighbour, relation, first_set, second_set, both, scratch)

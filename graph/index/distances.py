@@ -61,8 +61,8 @@ def _prefetch_bounds(roots, nears, groups, source, target):  # type: ignore[no-u
     """Prefetch the hub labels of two nodes."""
     for node in (np.int64(source), np.int64(target)):
         prefetch(roots, node * groups)
-        for place in range(2 * groups * node, 2 * groups * (node + 1), _LINE // 8):
-            prefetch(nears, place)
+        for word in range(2 * groups * node, 2 * groups * (node + 1), _LINE // 8):
+            prefetch(nears, word)
 
 
 @compiled
@@ -175,10 +175,10 @@ def best_at_hop(  # type: ignore[no-untyped-def]
                     counts[strength] += 1
                     value[other] = strength
         start, end = end, size
-    found = queue[start:end]
-    heap = np.empty(min(limit, len(found)) if limit >= 0 else len(found), np.int64)
+    last_level = queue[start:end]
+    heap = np.empty(min(limit, len(last_level)) if limit >= 0 else len(last_level), np.int64)
     size = np.int64(0)
-    for node in found:
+    for node in last_level:
         size = push_bounded(heap, size, sort_key(value[node], rank[node], strongest))
     return heap[:size]
 
@@ -192,29 +192,29 @@ def best_of_each(  # type: ignore[no-untyped-def]
     ``keys`` has the shape (sources, limit); rows of sources below 0 stay unchanged.
     """
     everything = np.zeros(0, np.bool_)
-    for place in range(len(sources)):
-        if sources[place] >= 0:
-            found = best_at_hop(
-                indptr, neighbour, weight, relation, rank, everything, True, strongest, sources[place], hop, keys.shape[1],
+    for number in range(len(sources)):
+        if sources[number] >= 0:
+            best = best_at_hop(
+                indptr, neighbour, weight, relation, rank, everything, True, strongest, sources[number], hop, keys.shape[1],
                 scratch,
             )  # fmt: skip
-            keys[place, : len(found)] = found
+            keys[number, : len(best)] = best
 
 
 @compiled
 def _strongest_first(queue, start, end, value, strongest):  # type: ignore[no-untyped-def]
     """Return ``queue[start:end]`` by value descending, with a counting sort."""
-    places = np.zeros(strongest + 2, np.int64)
+    starts = np.zeros(strongest + 2, np.int64)
     for position in range(start, end):
-        places[strongest - value[queue[position]] + 1] += 1
+        starts[strongest - value[queue[position]] + 1] += 1
     for code in range(1, strongest + 2):
-        places[code] += places[code - 1]
+        starts[code] += starts[code - 1]
     out = np.empty(end - start, np.int32)
     for position in range(start, end):
         node = queue[position]
         code = strongest - value[node]
-        out[places[code]] = node
-        places[code] += 1
+        out[starts[code]] = node
+        starts[code] += 1
     return out
 
 

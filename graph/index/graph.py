@@ -237,9 +237,9 @@ class IndexGraph(ConceptIndex):
         (hops,) = self.searches.pairs(ends[:1], ends[1:], max_hops).tolist()
         if hops < 0 or limit == 0:
             return []
-        one, two = ends.tolist()
-        with self.searches.successors(one, two, hops, limit) as successors:
-            chains = best_chains(int(self._arrays["rank"][one]), hops, len(self._arrays["weights"]), successors, limit)
+        start, end = ends.tolist()
+        with self.searches.successors(start, end, hops, limit) as successors:
+            chains = best_chains(int(self._arrays["rank"][start]), hops, len(self._arrays["weights"]), successors, limit)
         paths = []
         for chain in chains:
             nodes = [self._names.node_of_rank(rank) for rank in chain]

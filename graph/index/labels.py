@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..compiling import compiled
 from ..protocol import MAX_HOPS
-from .primitives import place_of
+from .primitives import position_of
 
 FAR = np.uint8(100)  # no path; the sum of two still fits a byte
 
@@ -195,13 +195,13 @@ def _compact(begin, size, pool):  # type: ignore[no-untyped-def]
             total += count
     labels = np.empty(total, np.uint32)
     for node in range(nodes):
-        place = start[node].copy()
+        next_position = start[node].copy()
         for i in range(begin[node], begin[node] + size[node]):
             distance = pool[i] & 7
             if distance > 0:
                 part = min(distance, 3) - 1
-                labels[place[part]] = pool[i]
-                place[part] += 1
+                labels[next_position[part]] = pool[i]
+                next_position[part] += 1
     return start, labels
 
 
@@ -287,16 +287,16 @@ def through_labels(start, pruned, source, target, lower, best):  # type: ignore[
     label = np.uint32(hub) << np.uint32(3)
     source1, source2, source3, source_end = start[source, 0], start[source, 1], start[source, 2], start[source + 1, 0]
     target1, target2, target3, target_end = start[target, 0], start[target, 1], start[target, 2], start[target + 1, 0]
-    if lower <= 1 and place_of(pruned, start[node, 0], start[node, 1], label | np.uint32(1)) >= 0:
+    if lower <= 1 and position_of(pruned, start[node, 0], start[node, 1], label | np.uint32(1)) >= 0:
         return np.int64(1)
     if lower <= 2 and best > 2:
-        if place_of(pruned, start[node, 1], start[node, 2], label | np.uint32(2)) >= 0:
+        if position_of(pruned, start[node, 1], start[node, 2], label | np.uint32(2)) >= 0:
             return np.int64(2)
         if _share_hub(pruned, source1, source2, target1, target2):
             return np.int64(2)
     if best > 3:
         for distance in range(3, min(best, MAX_HOPS + 1)):
-            if place_of(pruned, start[node, 2], start[node + 1, 0], label | np.uint32(distance)) >= 0:
+            if position_of(pruned, start[node, 2], start[node + 1, 0], label | np.uint32(distance)) >= 0:
                 best = np.int64(distance)
                 break
     if best > 3 and (

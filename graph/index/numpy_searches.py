@@ -114,8 +114,8 @@ class NumpySearches(Searches):
             neighbours = neighbours[neighbours >= self._covered]
             level = np.unique(neighbours[~seen[neighbours]]).astype(np.int64)
             seen[level] = True
-            found = open_[np.isin(nodes[open_], level)]
-            best[found] = depth
+            shorter = open_[np.isin(nodes[open_], level)]
+            best[shorter] = depth
 
     # surroundings
 

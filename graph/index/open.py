@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import GraphError
-from ..links import linked_digest, no_links
-from ..protocol import ConceptIndex, KnowledgeGraph
+from ..links import LinkManifest, linked_digest, no_links
+from ..protocol import ConceptIndex, KnowledgeGraph, LinksEvents
 from ..storage import cache_folder, sweep
 from .graph import IndexGraph
 
 Progress = Callable[[int], None]
-Builder = Callable[[KnowledgeGraph, Path, Progress | None], Path]
 
 LINKED = "linked-index"
 """Folder of the linked indexes, beside that of the indexes of concepts."""
@@ -55,8 +54,7 @@ def open_index(graph: KnowledgeGraph, *, progress: Progress | bool = False, dire
     from ..open import store_of
 
     store = store_of(graph)
-    homes = [directory] if directory else index_homes(store)
-    return _opened(store, homes, _build_concepts, lambda: store.manifest().digest, progress)
+    return _opened(store, [directory] if directory else index_homes(store), progress, linked=False)
 
 
 def open_linked_index(graph: KnowledgeGraph, *, progress: Progress | bool = False) -> IndexGraph:
@@ -70,51 +68,45 @@ def open_linked_index(graph: KnowledgeGraph, *, progress: Progress | bool = Fals
     store = linking_store(store_of(graph))
     if not store.link_manifest().links:
         raise no_links(store.url)
-    homes = [home.parent / LINKED for home in index_homes(store)]
-    return _opened(store, homes, _build_linked, lambda: linked_digest(store.manifest(), store.link_manifest()), progress)
+    return _opened(store, [home.parent / LINKED for home in index_homes(store)], progress, linked=True)
 
 
-def _build_concepts(graph: KnowledgeGraph, folder: Path, progress: Progress | None) -> Path:
-    from .build import build_index
-
-    return build_index(graph, folder, progress)
-
-
-def _build_linked(graph: KnowledgeGraph, folder: Path, progress: Progress | None) -> Path:
-    from ..open import linking_store
-    from .build import build_linked_index
-
-    return build_linked_index(linking_store(graph), folder, progress)
+def _digest(store: KnowledgeGraph, linked: bool) -> str:
+    """Return the digest of what the index holds now: the assertions, with ``linked`` the links too."""
+    links = store.link_manifest() if linked and isinstance(store, LinksEvents) else LinkManifest()
+    return linked_digest(store.manifest(), links)
 
 
-def _opened(
-    store: KnowledgeGraph, homes: list[Path], build: Builder, digest: Callable[[], str], progress: Progress | bool
-) -> IndexGraph:
-    """Open the index of the present ``digest`` in one of ``homes``, or build it in the first that is writable."""
-    now = digest()
+def _opened(store: KnowledgeGraph, homes: list[Path], progress: Progress | bool, linked: bool) -> IndexGraph:
+    """Open the index of ``store`` as it is now in one of ``homes``, or build it in the first that is writable."""
+    digest = _digest(store, linked)
     for home in homes:
         try:
-            return IndexGraph(home / now, store, digest=now)
+            return IndexGraph(home / digest, store, digest=digest)
         except GraphError:  # absent, of an older format, or damaged: it is built again
             continue
     refusals = []
     for home in homes:
         try:
             _check_writable(home)
-            return _build_and_open(store, home, build, digest, progress)
+            return _build_and_open(store, home, progress, linked)
         except OSError as error:
             refusals.append(f"{home}: {error.strerror or error}")
     raise NoPlaceForIndex(f"no index of {store.url} can be written ({'; '.join(refusals)}); set TACIT_CACHE to a writable folder")
 
 
-def _build_and_open(
-    store: KnowledgeGraph, home: Path, build: Builder, digest: Callable[[], str], progress: Progress | bool
-) -> IndexGraph:
+def _build_and_open(store: KnowledgeGraph, home: Path, progress: Progress | bool, linked: bool) -> IndexGraph:
+    from .build import build_index, build_linked_index
+
     own = _own(store)
     for attempt in range(3):  # a process that sees a newer graph may delete this index before it is opened
-        folder = home / digest()
-        with _progress_bar(store.manifest().assertions) as shown:
-            build(store, folder, shown if progress is True else progress or None)
+        folder = home / _digest(store, linked)
+        with _progress_bar(store.manifest().assertions) as bar:
+            report = bar if progress is True else progress or None
+            if linked and isinstance(store, LinksEvents):
+                build_linked_index(store, folder, report)
+            else:
+                build_index(store, folder, report)
         if own is not None and home in (own, own.parent / LINKED):
             _delete_other_indexes(folder)
         try:

@@ -6,6 +6,7 @@ assertions of the page that is asked for are sorted: the others are separated fr
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,7 +53,7 @@ class Arcs(NamedTuple):
     """Positions in the arc lists and the nodes in whose lists they are; each assertion occurs once."""
 
     owner: Numbers
-    place: NDArray[np.int64]
+    position: NDArray[np.int64]
 
 
 class Selector:
@@ -74,7 +75,7 @@ class Selector:
 
     def relations(self, pattern: Pattern) -> list[str]:
         """Return the relations of the assertions that match ``pattern``, sorted."""
-        codes = np.unique(self._arrays["relation"][self._matching(pattern).place] >> 1)
+        codes = np.unique(self._arrays["relation"][self._matching(pattern).position] >> 1)
         return [self._relations[code] for code in codes.tolist()]
 
     def below(self, uri: str) -> NodeIds:
@@ -113,23 +114,23 @@ class Selector:
         """Return the matching arcs of the nodes ``first`` to ``last``: all (``own``), or those from a head to a tail."""
         starts = self._arrays["indptr"]
         begin, stop = int(starts[first]), int(starts[last])
-        place = np.arange(begin, stop)
+        position = np.arange(begin, stop)
         owner = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(starts[first : last + 1]))
         code = self._arrays["relation"][begin:stop]
         kept = np.ones(stop - begin, dtype=bool) if own else (code & 1) == 0
         if pattern.relations is not None:
             wanted = np.array([name in pattern.relations for name in self._relations], dtype=bool)
             kept &= wanted[code >> 1]
-        place, owner = place[kept], owner[kept]
-        head, tail = self._ends_of(owner, place)
-        code = self._arrays["provenance"][place]
-        kept = np.ones(len(place), dtype=bool)
+        position, owner = position[kept], owner[kept]
+        head, tail = self._ends_of(owner, position)
+        code = self._arrays["provenance"][position]
+        kept = np.ones(len(position), dtype=bool)
 
         def is_head(name: str) -> Mask:
-            return self._is_end(ends[name], head, code, _HEAD_SENSE) if name in ends else np.ones(len(place), dtype=bool)
+            return self._is_end(ends[name], head, code, _HEAD_SENSE) if name in ends else np.ones(len(position), dtype=bool)
 
         def is_tail(name: str) -> Mask:
-            return self._is_end(ends[name], tail, code, _TAIL_SENSE) if name in ends else np.ones(len(place), dtype=bool)
+            return self._is_end(ends[name], tail, code, _TAIL_SENSE) if name in ends else np.ones(len(position), dtype=bool)
 
         kept &= is_head("start") & is_tail("end")
         if "node" in ends or "other" in ends:
@@ -138,12 +139,12 @@ class Selector:
             kept &= self._masks(_DATASET, pattern.dataset)[code]
         if pattern.contributor is not None:
             kept &= self._masks(_CONTRIBUTORS, pattern.contributor)[code]
-        return Arcs(owner[kept], place[kept])
+        return Arcs(owner[kept], position[kept])
 
-    def _ends_of(self, owner: Numbers, place: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+    def _ends_of(self, owner: Numbers, position: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
         """Return the heads and the tails of arcs."""
-        other = self._arrays["neighbour"][place]
-        backwards = (self._arrays["relation"][place] & 1).astype(bool)
+        other = self._arrays["neighbour"][position]
+        backwards = (self._arrays["relation"][position] & 1).astype(bool)
         return np.where(backwards, other, owner), np.where(backwards, owner, other)
 
     def _is_end(self, end: End, nodes: Numbers, provenance: Numbers, column: int) -> Mask:
@@ -171,14 +172,7 @@ class Selector:
 
     def _first_rank(self, beginning: str) -> int:
         """Return the number of concepts whose URIs are less than ``beginning``."""
-        low, high = 0, len(self._arrays["rank"])
-        while low < high:
-            middle = (low + high) // 2
-            if self._names.uri_of_rank(middle) < beginning:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_left(range(len(self._arrays["rank"])), beginning, key=self._names.uri_of_rank)
 
     def _provenances(self, column: int, wanted: str) -> Mask:
         """Return which provenances have ``wanted``, or something below it, in a column; shape (provenances,)."""
@@ -196,32 +190,32 @@ class Selector:
 
     def _page(self, arcs: Arcs, offset: int, limit: int) -> list[tuple[int, int]]:
         """Return the arcs ``offset`` to ``offset + limit`` in the order of :attr:`Assertion.order`."""
-        if offset >= len(arcs.place):
+        if offset >= len(arcs.position):
             return []
-        if len(arcs.place) > _SORTED_AT_ONCE:
+        if len(arcs.position) > _SORTED_AT_ONCE:
             arcs, offset = self._around(arcs, offset, limit)
         head, tail = self._ends_of(*arcs)
         rank = self._arrays["rank"]
         order = np.lexsort(
             (
-                self._arrays["provenance"][arcs.place],
+                self._arrays["provenance"][arcs.position],
                 rank[tail],
-                self._arrays["relation"][arcs.place] >> 1,
+                self._arrays["relation"][arcs.position] >> 1,
                 rank[head],
-                -self._arrays["weight"][arcs.place].astype(np.int64),
+                -self._arrays["weight"][arcs.position].astype(np.int64),
             )
         )[offset : offset + limit]
-        return list(zip(arcs.owner[order].tolist(), arcs.place[order].tolist(), strict=True))
+        return list(zip(arcs.owner[order].tolist(), arcs.position[order].tolist(), strict=True))
 
     def _around(self, arcs: Arcs, offset: int, limit: int) -> tuple[Arcs, int]:
         """Return the arcs that can be on the page, by weight and head, and the page's offset among them."""
-        weight = self._arrays["weight"][arcs.place]
+        weight = self._arrays["weight"][arcs.position]
         head, _ = self._ends_of(*arcs)
         key = (len(self._arrays["weights"]) - 1 - weight.astype(np.int64)) << 32 | self._arrays["rank"][head]
         last = min(offset + limit, len(key)) - 1
         smallest, largest = np.partition(key, (offset, last))[[offset, last]]
         kept = (key >= smallest) & (key <= largest)
-        return Arcs(arcs.owner[kept], arcs.place[kept]), offset - int(np.count_nonzero(key < smallest))
+        return Arcs(arcs.owner[kept], arcs.position[kept]), offset - int(np.count_nonzero(key < smallest))
 
 
 def is_below(uri: str, prefix: str) -> bool:

@@ -109,26 +109,26 @@ def _cores() -> int:
 def push_bounded(heap, size, key):  # type: ignore[no-untyped-def]
     """Add ``key`` to ``heap``, a max-heap of the ``len(heap)`` least keys seen, ``size`` of them filled; return the new size."""
     if size < len(heap):
-        place = size
-        while place > 0 and heap[(place - 1) >> 1] < key:
-            heap[place] = heap[(place - 1) >> 1]
-            place = (place - 1) >> 1
-        heap[place] = key
+        slot = size
+        while slot > 0 and heap[(slot - 1) >> 1] < key:
+            heap[slot] = heap[(slot - 1) >> 1]
+            slot = (slot - 1) >> 1
+        heap[slot] = key
         return size + 1
     if size == 0 or key >= heap[0]:
         return size
-    place = 0
+    slot = 0
     while True:
-        child = 2 * place + 1
+        child = 2 * slot + 1
         if child >= size:
             break
         if child + 1 < size and heap[child + 1] > heap[child]:
             child += 1
         if heap[child] <= key:
             break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = key
+        heap[slot] = heap[child]
+        slot = child
+    heap[slot] = key
     return size
 
 
@@ -139,7 +139,7 @@ def sort_key(strength, rank, strongest):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def place_of(ascending, low, high, value):  # type: ignore[no-untyped-def]
+def position_of(ascending, low, high, value):  # type: ignore[no-untyped-def]
     """Return the first index of ``value`` in ``ascending[low:high]`` by binary search, -1 when it is absent."""
     last = high
     while low < high:
@@ -155,7 +155,7 @@ def place_of(ascending, low, high, value):  # type: ignore[no-untyped-def]
 # cache misses, one pair after another. Prefetching the labels of later pairs makes these misses overlap.
 
 
-def _prefetch(_context: Any, array: Any, place: Any) -> Any:
+def _prefetch(_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -165,7 +165,7 @@ def _prefetch(_context: Any, array: Any, place: Any) -> Any:
         builder.call(hint, [builder.bitcast(builder.gep(data, [arguments[1]]), byte), read, keep, of_data])
         return context.get_dummy_value()
 
-    return types.void(array, place), generate
+    return types.void(array, index), generate
 
 
 # ``prefetch(array, index)``: prefetch the cache line of ``array[index]``; the array has one dimension, any index is safe.

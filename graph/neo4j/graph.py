@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...cypher import Dialect, Query, query
@@ -56,13 +57,13 @@ class Neo4jGraph(Store, Pingable):
 
     def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
         distances = query("hop_distances", "neo4j").within(max_hops)
-        pairs = sorted({(min(one, other), max(one, other)) for one in sources for other in targets if one != other})
+        pairs = sorted({(min(pair), max(pair)) for pair in product(sources, targets) if pair[0] != pair[1]})
         for start in range(0, len(pairs), _PAIRS):
             yield from self._rows(distances, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
 
     def _counts(self, sets: Mapping[int, tuple[list[str], list[str]]], hops: Literal[1, 2]) -> Iterable[Sequence[int]]:
         counts = query("count_one_hop", "neo4j") if hops == 1 else query("count_two_hops", "neo4j")
-        numbered = [{"number": number, "sources": ones, "targets": others} for number, (ones, others) in sets.items()]
+        numbered = [{"number": number, "sources": sources, "targets": targets} for number, (sources, targets) in sets.items()]
         for start in range(0, len(numbered), _SETS):
             yield from self._rows(counts, {"sets": numbered[start : start + _SETS]})
 

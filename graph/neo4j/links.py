@@ -7,7 +7,7 @@ counted in the manifest, and can be run again; until it has finished, its name i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -31,7 +31,7 @@ from ..links import (
 )
 from ..loading import Known
 from .connection import Server
-from .load import BATCH, constrain
+from .load import BATCH, constrain, known_identities
 
 _NAME = "link"
 _FETCH = 50_000
@@ -88,7 +88,7 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Batch) -> int:
     manifest = _locked(transaction)
     contents: list[int] = []
     for relation, rows in _groups(batch).items():
-        known = _present(transaction, relation, [identity for _, identity, _ in rows])
+        known = known_identities(transaction, relation, [identity for _, identity, _ in rows])
         fresh = [row for row in rows if row[1] not in known]
         create = query("create_links", "neo4j").naming(RELATION=relation, LABEL="Event" if relation == SAME_EVENT else "Concept")
         if fresh:
@@ -105,16 +105,11 @@ def _remove(transaction: neo4j.ManagedTransaction, batch: Batch) -> int:
     manifest = _locked(transaction)
     contents: list[int] = []
     for relation, rows in _groups(batch).items():
-        known = _present(transaction, relation, [identity for _, identity, _ in rows])
+        known = known_identities(transaction, relation, [identity for _, identity, _ in rows])
         transaction.run(query("delete_links", "neo4j").naming(RELATION=relation).text, ids=sorted(known)).consume()
         contents += [content for _, identity, content in rows if identity in known]
     _write(transaction, manifest, -len(contents), -sum(contents))
     return len(contents)
-
-
-def _present(transaction: neo4j.ManagedTransaction, relation: str, ids: Sequence[int]) -> set[int]:
-    records = transaction.run(query("known_identities", "neo4j").naming(RELATION=relation).text, ids=list(ids))
-    return {record[0] for record in records}
 
 
 def _begin(transaction: neo4j.ManagedTransaction) -> None:

@@ -86,9 +86,7 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Numbered, name: str) -> i
         groups[check_relation(row.relation), label_of(row.head)].append(index)
     fresh: dict[tuple[str, Label], list[int]] = {}
     for (relation, label), indices in groups.items():
-        known_identities = query("known_identities", "neo4j").naming(RELATION=relation)
-        records = transaction.run(known_identities.text, ids=[batch.ids[index] for index in indices])
-        known = {record[0] for record in records}
+        known = known_identities(transaction, relation, [batch.ids[index] for index in indices])
         fresh[relation, label] = [index for index in indices if batch.ids[index] not in known]
     added = [index for indices in fresh.values() for index in indices]
     if not added:
@@ -103,6 +101,11 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Numbered, name: str) -> i
     if name:
         transaction.run(query("begin_load", "neo4j").text, name=name).consume()
     return len(added)
+
+
+def known_identities(transaction: neo4j.ManagedTransaction, relation: str, ids: list[int]) -> set[int]:
+    """Return those of ``ids`` that relationships of a type have."""
+    return {record[0] for record in transaction.run(query("known_identities", "neo4j").naming(RELATION=relation).text, ids=ids)}
 
 
 def _merge_nodes(transaction: neo4j.ManagedTransaction, rows: list[Assertion]) -> None:

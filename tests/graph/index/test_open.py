@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -254,7 +253,7 @@ def test_a_store_that_does_not_match_its_manifest_gets_no_index(store: _Watched,
 def test_another_format_is_refused_and_replaced(store: _Watched) -> None:
     with open_index(store) as index:
         folder = index.directory
-    (folder / "header.json").write_text(json.dumps({"format": 0}))
+    storage.write_checked(folder / "header.json", {"format": 0})
     with pytest.raises(GraphError, match="format 0"):
         open_index_directory(folder)
     with open_index(store) as index:
