@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,6 @@ def _write_checksums(folder: Path, part: Part) -> Part:
 
 def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | None) -> Part:
     """Compare the number and the checksum of all assertions with the manifest."""
-    from itertools import islice
-
     from .index.build import check_manifest
 
     contents, number = Contents(), 0

@@ -10,9 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.csv import CSVWriter, WriteOptions
 
 from .atomic import new_file
 from .errors import GraphError
@@ -22,9 +26,6 @@ from .model import Assertion
 from .names import Label, label_of, language_of, text_of
 from .open import store_of
 from .protocol import KnowledgeGraph, LinksEvents, StreamsNumbers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MANIFEST, COMMAND, CONSTRAINTS, REPORT = "manifest.csv", "import.txt", "constraints.cypher", "import.report"
 NODES = {
@@ -57,8 +58,6 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
     Raises:
         GraphError: the graph changed while it was exported.
     """
-    import pyarrow.compute as pc
-
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     store, relations, number = store_of(graph), set[str](), 0
@@ -105,10 +104,6 @@ class _File:
 
     def write(self, rows: pa.Table) -> None:
         """Append rows, all of which have keys of one type in their first column."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        from pyarrow.csv import CSVWriter, WriteOptions
-
         types = {"double": pa.float64(), "long": pa.int64()}
         columns = []
         for name, column in zip(self._header, rows.columns, strict=True):
@@ -150,8 +145,6 @@ def _by_uri(store: KnowledgeGraph) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _table(name: str, columns: Sequence[Sequence[Any]]) -> Iterator[tuple[str, pa.Table]]:
-    import pyarrow as pa
-
     if columns and columns[0]:
         yield name, pa.table(list(map(pa.array, columns)), names=list(map(str, range(len(columns)))))
 
@@ -177,8 +170,6 @@ def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
 
     ``path`` is replaced atomically.
     """
-    import orjson
-
     number = 0
     with new_file(Path(path)) as fresh, fresh.open("wb") as file:
         for row in graph.assertions():

@@ -9,22 +9,18 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
 from urllib.parse import unquote, urlsplit
-
-import numpy as np
-from numpy.typing import NDArray
 
 from .arguments import check_hops, linked_uris
 from .cypher_store import refuse_closed
 from .errors import GraphError, InputError, MissingExtra
 from .links import Link, LinkCounts, LinkEntry
 from .model import Assertion, LoadCounts, LoadEntry, Path
-from .path_search import count_triples_many, counted_chains
-from .protocol import MAX_HOPS, ConceptIndex, Count, CountsInBulk, KnowledgeGraph, LimitsQueries, LinksEvents, Sets, WritableGraph
+from .protocol import MAX_HOPS, ConceptIndex, CountsInBulk, KnowledgeGraph, LimitsQueries, LinksEvents, WritableGraph
 
 if TYPE_CHECKING:
     from .index import IndexGraph
@@ -217,11 +213,15 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         try:
             return self.open_index()
         except NoPlaceForIndex as error:
-            if self._engine == "index":
-                raise
-            warnings.warn(f"{error}, so the store answers, which is much slower", RuntimeWarning, stacklevel=3)
+            self._warn(error, 4)
             self._answering = self.store
             return self.store
+
+    def _warn(self, error: GraphError, stacklevel: int) -> None:
+        """Warn that the store answers in place of an index, or raise ``error`` when only the index may."""
+        if self._engine == "index":
+            raise error
+        warnings.warn(f"{error}, so the store answers, which is much slower", RuntimeWarning, stacklevel=stacklevel)
 
     # answered from the index
 
@@ -231,14 +231,8 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
     triples_between = _delegating(KnowledgeGraph.triples_between, _concepts)
     count_triples = _delegating(KnowledgeGraph.count_triples, _concepts)
     paths = _delegating(KnowledgeGraph.paths, _concepts)
-
-    def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
-        return count_triples_many(self._concepts(), sets, hops)
-
-    def counted_chains(
-        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
-    ) -> Iterator[Path]:
-        yield from counted_chains(self._concepts(), sources, targets, hops, count)
+    count_triples_many = _delegating(CountsInBulk.count_triples_many, _concepts)
+    counted_chains = _delegating(CountsInBulk.counted_chains, _concepts)
 
     # answered by the index once it is open, before that by the store
 
@@ -275,9 +269,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         try:
             index = self._linked_index()
         except NoPlaceForIndex as error:
-            if self._engine == "index":
-                raise
-            warnings.warn(f"{error}, so the store answers, which is much slower", RuntimeWarning, stacklevel=2)
+            self._warn(error, 3)
             return linking_store(self.store).linked_paths(source, target, max_hops, limit, language=language)
         check_hops(max_hops, minimum=0)
         start, end = linked_uris([source, target], language, index.known, self.url)

@@ -30,6 +30,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import orjson
+
 from ..graph.errors import InputError, did_you_mean
 from ..graph.names import check_relation
 from ..graph.relations import RELATIONS, SOCIAL_RELATIONS, AddedRelation
@@ -212,8 +214,6 @@ class Mapping:
     @cached_property
     def digest(self) -> str:
         """12 hexadecimal digits that identify the mapping's content."""
-        import orjson
-
         rules = asdict(self) | {"place": ""}
         return hashlib.sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
 

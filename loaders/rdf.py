@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from rdflib import RDF, BNode, Graph, Literal, URIRef
+from rdflib.plugins.parsers.ntriples import W3CNTriplesParser
+
 from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
@@ -145,9 +148,7 @@ class RdfReader(Reader[Assertion]):
     # Turtle and RDF/XML, the whole document
 
     def _document(self) -> Iterator[Assertion]:
-        import rdflib
-
-        graph = rdflib.Graph()
+        graph = Graph()
         problem: tuple[int, str] | None = None
         data = b"".join(self.source.chunks())
         if self.source.damage is not None:
@@ -158,9 +159,9 @@ class RdfReader(Reader[Assertion]):
             problem = problem or syntax_problem(error)
         if self._labels is not None:
             for predicate in LABEL_PREDICATES:
-                for triple in graph.triples((None, rdflib.URIRef(predicate), None)):
+                for triple in graph.triples((None, URIRef(predicate), None)):
                     self._labels.add(*triple)
-        statements = dict.fromkeys(graph.subjects(rdflib.RDF.type, rdflib.RDF.Statement))
+        statements = dict.fromkeys(graph.subjects(RDF.type, RDF.Statement))
         for subject in statements:
             yield from self._statement([_Located(triple) for triple in graph.triples((subject, None, None))])
         for triple in graph:
@@ -186,11 +187,10 @@ class RdfReader(Reader[Assertion]):
         if relation is None:
             self.drop(UNMAPPED)
             return
-        for node in (head, tail):
-            if is_blank(node):
-                self.drop(BLANK_NODE)
-                return
-        if is_literal(tail) and not self._literals:
+        if isinstance(head, BNode) or isinstance(tail, BNode):
+            self.drop(BLANK_NODE)
+            return
+        if isinstance(tail, Literal) and not self._literals:
             self.drop(LITERAL)
             return
         ends = self._node(head), self._node(tail)
@@ -212,7 +212,7 @@ class RdfReader(Reader[Assertion]):
                 self._refuse(each, NOT_UNICODE)
                 return
         head, predicate, tail = (values.get(terms.RDF + name) for name in ("subject", "predicate", "object"))
-        if any(part is None or is_blank(part) for part in (head, predicate, tail)):
+        if any(part is None or isinstance(part, BNode) for part in (head, predicate, tail)):
             self.drop(BLANK_NODE)
             return
         self._seen.add(_key(head, predicate, tail))
@@ -265,7 +265,7 @@ class RdfReader(Reader[Assertion]):
 
     def _node(self, term: Any) -> tuple[str, str] | None:
         """Return URI and sense of a head or tail, from its IRI, its label, or its local name."""
-        if is_literal(term):
+        if isinstance(term, Literal):
             node = terms.text_node(str(term), term.language or self._language)
         elif (own := terms.node_of(str(term))) is not None:
             return own
@@ -280,7 +280,7 @@ read_rdf = RdfReader
 
 
 def _key(head: Any, predicate: Any, tail: Any) -> int:
-    return hash64(f"{head}\n{predicate}\n{tail.n3() if is_literal(tail) else tail}")
+    return hash64(f"{head}\n{predicate}\n{tail.n3() if isinstance(tail, Literal) else tail}")
 
 
 def _is_text(triple: Triple) -> bool:
@@ -319,7 +319,7 @@ class Labels:
     def add(self, head: Any, predicate: Any, label: Any) -> None:
         """Add one triple of a label predicate."""
         iri = str(head)
-        if not is_literal(label) or is_blank(head) or terms.node_of(iri) is not None:
+        if not isinstance(label, Literal) or isinstance(head, BNode) or terms.node_of(iri) is not None:
             return
         language = label.language or ""
         nearness = 0 if language.split("-")[0] == self._language else 1 if not language else 2
@@ -343,33 +343,33 @@ class Labels:
             source.close()
 
 
+class _SameLabels(dict[str, Any]):
+    """The blank node of each label, which keeps it."""
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002
+        return BNode(key)
+
+
 class LineParser:
     """rdflib's N-Triples grammar, one line per call; blank nodes keep their labels, so there is no state between lines."""
 
     def __init__(self) -> None:
-        import rdflib
-        from rdflib.plugins.parsers.ntriples import W3CNTriplesParser
-
-        class SameNames(dict[str, Any]):
-            def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002
-                return rdflib.BNode(key)
-
-        self._names = SameNames()
+        self._labels = _SameLabels()
         self._parser: Any = W3CNTriplesParser(sink=self)  # type: ignore[arg-type]
-        self._found: Triple | None = None
+        self._triple: Triple | None = None
 
     def triple(self, head: Any, predicate: Any, tail: Any) -> None:
         """Store the parser's triple; called by rdflib."""
-        self._found = (head, predicate, tail)
+        self._triple = (head, predicate, tail)
 
     def __call__(self, text: str) -> Triple | None:
-        self._found = None
+        self._triple = None
         self._parser.line = text
         try:
-            self._parser.parseline(self._names)
+            self._parser.parseline(self._labels)
         except Exception:  # ParseError, and ValueError or OverflowError from escapes
             return None
-        return self._found
+        return self._triple
 
 
 def syntax_problem(error: Exception) -> tuple[int, str]:
@@ -391,17 +391,3 @@ def quiet_rdflib() -> Iterator[None]:
         yield
     finally:
         logger.disabled = before
-
-
-def is_blank(term: Any) -> bool:
-    """Return whether ``term`` is a blank node."""
-    import rdflib
-
-    return isinstance(term, rdflib.BNode)
-
-
-def is_literal(term: Any) -> bool:
-    """Return whether ``term`` is a literal."""
-    import rdflib
-
-    return isinstance(term, rdflib.Literal)
