@@ -353,10 +353,10 @@ def _open_store(
         return open_embedded(FilePath(text), create=create)
     if scheme.lower() not in SCHEMES:
         raise InputError(f"the scheme {scheme}:// is not supported; give a folder's path or one of {', '.join(SCHEMES)}")
-    from .neo4j import open_neo4j
+    from .neo4j import Neo4jGraph
 
     address, url_user, url_password, url_database = _parts(text)
-    return open_neo4j(
+    return Neo4jGraph(
         address,
         url_user if user is None else user,
         url_password if password is None else password,
@@ -402,10 +402,10 @@ def open_py2neo(graph: Any) -> Neo4jGraph:
     profile = graph.service.profile
     if profile.protocol != "bolt":
         raise InputError("this py2neo Graph is connected by HTTP; connect it with a bolt:// or neo4j:// URL")
-    from .neo4j import open_neo4j
+    from .neo4j import Neo4jGraph
 
     host = f"[{profile.host}]" if ":" in profile.host else profile.host
-    return open_neo4j(f"{_scheme(profile)}://{host}:{profile.port_number}", profile.user, profile.password, graph.name or None)
+    return Neo4jGraph(f"{_scheme(profile)}://{host}:{profile.port_number}", profile.user, profile.password, graph.name or None)
 
 
 def _scheme(profile: Any) -> str:

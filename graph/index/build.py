@@ -115,7 +115,7 @@ def check_manifest(url: str, manifest: Manifest, assertions: int, checksum: int)
 
 
 @rare_cycle_search()
-def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progress | None = None) -> Path:
+def build_from_rows(rows: Iterable[Assertion], directory: Path) -> Path:
     """Build the index of ``rows`` in ``directory``, the same as that of a graph loaded from them; return ``directory``.
 
     Of equal assertions (:meth:`~tacit.graph.model.Assertion.fingerprint`) the first is kept.
@@ -129,7 +129,7 @@ def build_from_rows(rows: Iterable[Assertion], directory: Path, progress: Progre
                 identities.add(identity)
                 yield row
 
-    encoder = Encoder(progress)
+    encoder = Encoder()
     encoder.add_rows(distinct())
     return _write(encoder.finish(), directory, Manifest((), len(identities), encoder.checksum))
 

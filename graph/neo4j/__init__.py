@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .graph import Neo4jGraph, open_neo4j
+from .graph import Neo4jGraph
 
-__all__ = ["Neo4jGraph", "open_neo4j"]
+__all__ = ["Neo4jGraph"]

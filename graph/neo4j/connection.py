@@ -37,22 +37,15 @@ Answer = TypeVar("Answer")
 class Server:
     """A connection pool to one database of a server; thread-safe."""
 
-    def __init__(
-        self, address: str, user: str | None, password: str | None, database: str | None, retry_seconds: float | None = None
-    ) -> None:
-        """Connect to the server.
+    def __init__(self, address: str, user: str | None, password: str | None, database: str | None) -> None:
+        """Connect to the server; TACIT_NEO4J_RETRY_SECONDS says how long a transaction is retried while it does not answer.
 
         Args:
             address: scheme, host and port.
             user, password: credentials; neither for a server without authentication.
             database: the database's name; None for the user's home database.
-            retry_seconds: how long a transaction is retried while the server does not answer, >= 0; None for the environment's
-                TACIT_NEO4J_RETRY_SECONDS, or 15.
         """
-        if retry_seconds is None:
-            patience = _seconds(_RETRY_VARIABLE, os.environ.get(_RETRY_VARIABLE) or RETRY_SECONDS)
-        else:
-            patience = _seconds("retry_seconds", retry_seconds)
+        patience = _retry_seconds()
         self.address, self.database = address, database
         self._written = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
@@ -156,12 +149,13 @@ class Server:
             raise InputError(f"{self.url} is not a valid server address ({_one_line(error)}); check the URL") from error
 
 
-def _seconds(name: str, value: str | float) -> float:
-    """Return ``value`` as a finite number of seconds >= 0."""
+def _retry_seconds() -> float:
+    """Return the time for retries of a transaction, a finite number >= 0."""
+    value = os.environ.get(_RETRY_VARIABLE) or RETRY_SECONDS
     with suppress(ValueError):
         if 0 <= (seconds := float(value)) < math.inf:
             return seconds
-    raise InputError(f"{name}={value} is not a number of seconds; give 0 or more")
+    raise InputError(f"{_RETRY_VARIABLE}={value} is not a number of seconds; give 0 or more")
 
 
 def _one_line(error: Exception) -> str:

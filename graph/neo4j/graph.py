@@ -24,24 +24,14 @@ _SETS = 50
 """Sets of sources and targets in one query for counts."""
 
 
-def open_neo4j(
-    address: str,
-    user: str | None = None,
-    password: str | None = None,
-    database: str | None = None,
-    retry_seconds: float | None = None,
-) -> Neo4jGraph:
-    """Connect to a server; see :class:`tacit.graph.neo4j.connection.Server` for the arguments and errors."""
-    return Neo4jGraph(Server(address, user, password, database, retry_seconds))
-
-
 class Neo4jGraph(Store, Pingable):
     """A graph in one database of a Neo4j server."""
 
     dialect: ClassVar[Dialect] = "neo4j"
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, address: str, user: str | None, password: str | None, database: str | None) -> None:
+        """Connect to a server; see :class:`tacit.graph.neo4j.connection.Server` for the arguments and errors."""
+        self._server = Server(address, user, password, database)
         self._closed = False
 
     @property

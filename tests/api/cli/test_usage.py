@@ -409,7 +409,7 @@ def test_credentials_reach_the_server_and_no_later_command(tacit: Tacit, monkeyp
 
     for name in ("NEO4J_USERNAME", "NEO4J_USER", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("tacit.graph.neo4j.open_neo4j", refuse)
+    monkeypatch.setattr("tacit.graph.neo4j.Neo4jGraph", refuse)
     url = "bolt://localhost:9"
     tacit("hops", url, "dog", "bone", "--user", "me", "--password", "secret", "--database", "other")
     tacit("info", url, "--user", "you")
