@@ -260,8 +260,9 @@ def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> Non
     protocols = (KnowledgeGraph, WritableGraph, LimitsQueries, Pingable, StreamsRecords, CountsInBulk, ConceptIndex)
     with open_graph(tmp_path, create=True) as graph:
         graph.load(SMALL)
-        server: Any = SimpleNamespace(url="neo4j://localhost")
-        graphs: list[object] = [graph, graph.store, graph.index, Neo4jGraph(server)]
+        server: Any = Neo4jGraph.__new__(Neo4jGraph)
+        server._server = SimpleNamespace(url="neo4j://localhost")
+        graphs: list[object] = [graph, graph.store, graph.index, server]
         found = {type(one): tuple(protocol for protocol in protocols if isinstance(one, protocol)) for one in graphs}
     assert found == offers
 
