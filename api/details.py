@@ -1,4 +1,4 @@
-"""Answers of the service that the library has no type for, shared with the client; :mod:`tacit.graph.schema` has their JSON."""
+"""Response types of the service that the library lacks, shared with the client; :mod:`tacit.graph.schema` has their JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of the protocol's queries: checks of numbers and relations, and texts as the URIs that they mean."""
+"""Checks of the protocol's query arguments, and resolution of texts to URIs."""
 
 from __future__ import annotations
 

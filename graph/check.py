@@ -1,4 +1,4 @@
-"""Verification of a graph and of what was built from it, for ``tacit check``.
+"""Verification of a graph, its index and its event table, for ``tacit check``.
 
 All data is read: the database file against its checksums, every assertion against the manifest, the index and the table of events
 against their headers.

@@ -1,4 +1,4 @@
-"""Assertions as Arrow columns, the form in which they stream from a store into an index or a file."""
+"""Arrow schema of assertions that are streamed from a store to an index or a file."""
 
 from __future__ import annotations
 

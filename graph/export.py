@@ -1,4 +1,4 @@
-"""Export of a whole graph: as CSV files for ``neo4j-admin database import``, the fastest way to fill a server, and as JSON lines.
+"""Export of a whole graph: CSV files for ``neo4j-admin database import``, the fastest bulk load, and JSON lines.
 
 Both stream the graph. Nodes of a server take eight bytes of memory each.
 """

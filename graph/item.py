@@ -80,7 +80,7 @@ def _check_text(text: Any, what: str) -> None:
     if not isinstance(text, str):
         raise InputError(f"{what} is of type {type(text).__name__}; give a text")
     if len(text) > LONGEST_TEXT:
-        raise InputError(f"{what} has {len(text):,} characters, more than {LONGEST_TEXT:,}; give it in parts")
+        raise InputError(f"{what} has {len(text):,} characters, the maximum is {LONGEST_TEXT:,}; split it")
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -119,12 +119,10 @@ def checked(row: Assertion) -> Assertion:
     if check_relation(row.relation) in LINK_RELATIONS:
         raise InputError(f"the relation {row.relation} is kept for links; load the assertions under another name")
     if label_of(row.head) != label_of(row.tail) or not row.head or not row.tail:
-        raise InputError(f"{row.head!r} and {row.tail!r} cannot be joined; an assertion joins two concepts or two events")
+        raise InputError(f"{row.head!r} and {row.tail!r} cannot be connected; an assertion connects two concepts or two events")
     for uri in (row.head, row.tail):
         if is_too_long(uri):
-            raise InputError(
-                f"{uri[:60]!r}… cannot be stored: it has {len(uri.encode()):,} bytes, and a URI can have {MAX_URI:,} at most"
-            )
+            raise InputError(f"{uri[:60]!r}… cannot be stored: it has {len(uri.encode()):,} bytes, the maximum is {MAX_URI:,}")
     if not (math.isfinite(row.weight) and row.weight >= 0):
         raise InputError(
             f"a weight of {row.weight} cannot be stored; weights must be finite and >= 0 ({row.head} {row.relation})"

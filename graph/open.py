@@ -234,7 +234,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
     count_triples_many = _delegating(CountsInBulk.count_triples_many, _concepts)
     counted_chains = _delegating(CountsInBulk.counted_chains, _concepts)
 
-    # answered by the index once it is open, before that by the store
+    # methods answered by the index when it is open, otherwise by the store
 
     manifest = _delegating(KnowledgeGraph.manifest, lambda self: self._index or self.store)
     counts = _delegating(KnowledgeGraph.counts, lambda self: self._index or self.store)

@@ -332,7 +332,7 @@ class CountsInBulk(Protocol):
 
 @runtime_checkable
 class TailsInBulk(Protocol):
-    """A store that answers for many events, and for concepts that stand for actions, in one query."""
+    """A store that returns the tails of many events and action concepts in one query."""
 
     def tails_many(self, heads: Sequence[str], relations: Collection[str]) -> list[Assertion]:
         """Return the assertions by any of ``relations`` about the nodes ``heads``, given as URIs, in ``Assertion.order``."""

@@ -111,7 +111,7 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
     alike = detected is not None and (detected.kind in expected or (detected.kind == "text" and rejected < dropped))
     if rejected >= dropped or (detected is not None and not alike):
         reason = f" (line {report.rejects[0].line}: {report.rejects[0].reason})" if report.rejects else ""
-        message = f"{name} holds nothing that can be loaded: none of its {report.read:,} lines is what was expected{reason}"
+        message = f"{name} has no row that can be loaded: none of its {report.read:,} lines has the expected format{reason}"
     else:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in report.dropped.most_common(3))
         message = (

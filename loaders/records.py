@@ -89,7 +89,7 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
             raise InputError(f"{source.path} has the columns {_listed(headings[0][1])}; wanted are {columns.wanted}")
         if not has_objects:
             raise InputError(
-                f"{source.path} holds no {columns.holds} in a form that is known; expected JSON lines, a JSON list, CSV or "
+                f"{source.path} has no {columns.holds} in a supported format; expected JSON lines, a JSON list, CSV or "
                 f"Parquet with {columns.wanted}"
             )
     return _renamed(json_lines(peeked), columns)

@@ -177,7 +177,7 @@ def _is_clause(mention: Mention, tokens: Sequence[Token]) -> bool:
 
 
 def _role(mention: Mention, parse: Parse) -> Role:
-    """Return the role of a mention: that of its word whose head is outside of it; a conjunct has that of the first one."""
+    """Return the role of a mention: that of its head word; a conjunct takes the role of the first conjunct."""
     inside = {place for place, word in enumerate(parse) if mention.start <= word.start < mention.end}
     place = next((place for place in sorted(inside) if parse[place].head not in inside or parse[place].head == place), None)
     while place is not None and parse[place].relation == "conj":

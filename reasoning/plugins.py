@@ -1,4 +1,4 @@
-"""Registries: what is known about metrics, tuple scorers and extractors by name, without opening them, and plugins.
+"""Registry classes: metadata of metrics, tuple scorers and extractors, read without importing them, and plugins.
 
 Other distributions add metrics and tuple scorers by the entry points ``tacit.metrics`` and ``tacit.tuple_scorers``, each of which
 refers to a :class:`MetricKind` or a :class:`ScorerKind` (docs/plugins.md). Modules are imported when first used. Entry points are

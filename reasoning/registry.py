@@ -1,4 +1,4 @@
-"""The metrics, tuple scorers and extractors of tacit, and how they are opened by name.
+"""Registries of tacit's metrics, tuple scorers and extractors, and the functions that load them by name.
 
 A metric of tacit is a module with a function that makes it, and an entry here; so is a tuple scorer, and an extractor of event
 tuples. Names, options and their checks, help texts and the tables of the docs derive from the entries.
@@ -96,7 +96,7 @@ METRIC_REGISTRY = Registry(
         ),
         "selection": MetricKind(
             home="metrics.coherence.parts:make_selection", range="-1 to 1", **_OF_ENCODER,
-            summary="Whether the response would be picked among others as what follows the last two turns.",
+            summary="How well the response matches the last two turns, by a response selection model.",
             chosen_on=_COHERENCE_SETS, learnt_from=_COHERENCE_CORPORA,
         ),
         "repetition": MetricKind(
@@ -161,7 +161,7 @@ SCORER_REGISTRY = Registry(
         ),
         "blend": ScorerKind(
             home="metrics.accent.scorers.compatibility:make_blend",
-            summary="Mean of equation 1 where the graph knows the head, `support`, closeness and match, each on its own scale.",
+            summary="Mean of four normalised scores: equation 1 (if the head is in the graph), `support`, closeness and match.",
         ),
         "retriever": ScorerKind(
             home="metrics.accent.scorers.retriever:make_retriever",

@@ -40,7 +40,7 @@ def compare(
     json: opts.Json = False,
     quiet: opts.Quiet = False,
 ) -> None:
-    """Compare two systems by what they answered to the same histories: the difference by metric, with its paired interval.
+    """Compare two systems on the same histories: the difference of each metric's means, with its paired interval.
 
     Intervals are over conversations. For CI: --fail-under -0.1 fails when B is worse than A by more than 0.1; a metric of which
     lower is better counts reversed.

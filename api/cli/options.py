@@ -80,7 +80,7 @@ def option(metavar: str, help: str, *names: str, default: str | bool = True, **m
 
 
 class Dtype(Enum):
-    """The numbers that a model works with."""
+    """Floating-point type of a model's weights."""
 
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"

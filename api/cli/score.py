@@ -177,7 +177,9 @@ def _form(output: Path | None, given: str | None, printed: bool) -> Form:
     form = by_name if given is None or (given == "jsonl" and by_name is Form.GZIP) else Form(given)
     if form is Form.PARQUET:
         if printed:
-            raise InputError("--text and --json print rows, which Parquet cannot hold; leave them out, or write .jsonl")
+            raise InputError(
+                "--text and --json print text, so they cannot be combined with Parquet; leave them out, or write .jsonl"
+            )
         if output is None or (output.exists() and not output.is_file()):
             raise InputError("Parquet needs a regular file to write to; name one with --output")
     if form.delimited and printed:

@@ -1,4 +1,4 @@
-"""The blocking client: the coroutines of :class:`Methods` over a blocking HTTP client, so that none of them ever suspends.
+"""The blocking client: runs the coroutines of :class:`Methods` over a blocking HTTP client; they never suspend.
 
 They run in the caller's thread without an event loop, so that threads, ``fork``, interrupts and synchronous transports behave as
 with httpx.

@@ -1,4 +1,4 @@
-"""Records of an input file that could not be read or scored: the sound ones go on, the others are reported at the end."""
+"""Records of an input file that could not be read or scored: they are collected and reported at the end."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class NumpySearches(Searches):
             shorter = open_[np.isin(nodes[open_], level)]
             best[shorter] = depth
 
-    # surroundings
+    # neighbours
 
     def best_at_hop(
         self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool

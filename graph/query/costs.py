@@ -71,7 +71,7 @@ _SHAPES = {"XOR": 5, "NOT": 40, "CASE": 20, "UNION": 20, "relationships": 25, "+
 
 
 def check_costs(statement: Statement, parameters: Mapping[str, Any] | None) -> None:
-    """Refuse a query that Neo4j could not stop at its time limit; its brackets must be balanced."""
+    """Raise :class:`QueryRefused` for a query that Neo4j could not stop at its time limit; its brackets must be balanced."""
     check_shape(statement)
     check_growth(statement)
     _Walks(statement, parameters).check()

@@ -271,7 +271,7 @@ def _groups(items: Sequence[Judged], metrics: Sequence[str]) -> list[_Group]:
 
 
 def clusters_of(items: Sequence[Judged]) -> NDArray[np.int64]:
-    """Return the number of each item's conversation, from 0 without gaps, where items without one have one of their own."""
+    """Return a conversation number for each item, from 0 without gaps; an item without a conversation gets its own."""
     named = [("alone", place) if one.conversation is None else ("in", one.conversation) for place, one in enumerate(items)]
     known: dict[tuple[str, int], int] = {}
     return np.array([known.setdefault(name, len(known)) for name in named], np.int64)

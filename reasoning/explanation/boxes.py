@@ -1,6 +1,6 @@
 """The layout that all pictures share: boxes with wrapped text, and chains of nodes and labelled lines between them.
 
-Everything is measured before it is placed, and every text is wrapped or truncated to its box, so nothing overlaps.
+Texts are measured before layout and wrapped or truncated to their boxes, so that nothing overlaps.
 """
 
 from __future__ import annotations

@@ -230,8 +230,8 @@ def _base(word: str) -> str:
 
 # Which relations of the graph answer which question, and in which direction.
 #
-# `xEffect` from a cause to its effect answers "What is the cause?" when it is read backwards: whatever has the target's event as
-# its effect. `HinderedBy` answers "What is the prerequisite?" when it is negated: that the hindrance is absent. Relations have
+# `xEffect` from a cause to its effect answers "What is the cause?" in the reverse direction: heads whose effect is the target's
+# event. `HinderedBy` answers "What is the prerequisite?" negated: the hindrance is absent. Relations have
 # the names of the table of events (ACCENT's `event_table`), in which ConceptNet's
 # `HasPrerequisite`, `MotivatedByGoal` and `HasSubevent` are `xNeed`, `xIntent` and `HasSubEvent`, and `isBefore` is
 # also `isAfter` of the inverse; answers show the edge as the graph has it.

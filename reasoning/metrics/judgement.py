@@ -1,4 +1,4 @@
-"""The metric ``judgement``: whether a language model's hidden states say that a response is natural, sensible and fitting.
+"""The metric ``judgement``: a linear probe of a language model's states predicts whether a response is natural and fitting.
 
 A causal language model reads the last four turns as a transcript of two speakers, the response as a proposed reply, and the
 question whether it is natural, sensible and fitting. Where its answer would stand, a linear probe (Alain and Bengio, ICLR 2017,

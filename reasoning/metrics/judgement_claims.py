@@ -1,4 +1,4 @@
-"""The assertions of a graph for and against a response, as evidence beside a score of ``judgement``.
+"""Assertions of a graph that support or contradict a response, as evidence for a score of ``judgement``.
 
 They are found between the concepts of the turns and of the response (:class:`~tacit.reasoning.text.linking.Linker`), and between
 their events: what the response says that somebody does or should do is hindered by what a turn states (``HinderedBy``,

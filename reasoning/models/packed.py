@@ -199,7 +199,7 @@ class _Node:
 
 
 def _passes(root: _Node, prefixes: Sequence[Sequence[int]], rows: Continued, most: int) -> Iterator[list[_Node]]:
-    """Yield the nodes to read in each pass, at most ``most`` tokens or one text with what stands before it."""
+    """Yield the nodes to read in each pass, at most ``most`` tokens or one text with its prefix."""
     owned: dict[int, list[int]] = {}
     for place, (prefix, _) in enumerate(rows):
         owned.setdefault(prefix, []).append(place)
@@ -249,7 +249,7 @@ def _attend(
     module: Any, query: Any, key: Any, value: Any, _mask: Any, *, scaling: float | None = None, sliding_window: int | None = None,
     **_options: Any,
 ) -> tuple[Any, None]:  # fmt: skip
-    """Return the attention of each node over what stands before it and itself, shape (1, tokens, heads, width)."""
+    """Return the attention of each node over its prefix and itself, shape (1, tokens, heads, width)."""
     torch = need("torch", "neural")
     nodes, spans = _pass.get()
     found = query.new_zeros((1, query.shape[2], query.shape[1], value.shape[3]))

@@ -1,4 +1,4 @@
-"""Language models that write: one interface for sequence-to-sequence and causal models, which continue prompts and score texts.
+"""Text generation: one interface for sequence-to-sequence and causal models, which continue prompts and score texts.
 
 A causal model reads the prompt as text and continues it with a space and the tail, as COMET's GPT-2 does (Hwang et al., AAAI
 2021); in both kinds a tail ends with the model's end-of-sequence token.

@@ -1,4 +1,4 @@
-"""Whether a text can be judged: it has words, they are English, and they are not a mere list of keywords.
+"""Detection of texts that cannot be judged: without words, not English, or a list of keywords.
 
 A metric that interprets text gives no score (NaN, with a note) to a text that this check rejects, since its value would be
 meaningless. The check needs no graph and no model. It rejects a text that is

@@ -80,7 +80,7 @@ def again(command: str, *former: str) -> str:
 
 
 def licences_of(corpora: Iterable[str]) -> dict[str, str]:
-    """Return the licences of the corpora whose publishers' are known."""
+    """Return the licences of those corpora that are in the table of published licences."""
     return {name: _PUBLISHED[name] for name in corpora if name in _PUBLISHED}
 
 

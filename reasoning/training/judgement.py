@@ -200,8 +200,8 @@ def read_states(
 # The model's preference for yes gets as much weight as the probe, in standard deviations over the training's responses, or none,
 # since it costs the layers above. A fitted weight depends too much on the histories that are drawn: of five draws of 160, two
 # gave no weight and one a weight with the wrong sign (benchmarks/REPORT.md). It counts if it alone puts more than half of the
-# pairs in order, by more than two standard errors. Since the probe knows its own corpus better than any other one, and false
-# responses made by rule are easier for it than for the model, that is best measured on another corpus.
+# pairs in order, by more than two standard errors. Since the probe performs better on its training corpus than on others, and
+# false responses made by rule are easier for it than for the model, that is best measured on another corpus.
 
 FOLDS = 3
 LEAST = 10

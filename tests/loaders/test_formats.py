@@ -100,7 +100,7 @@ def test_nothing_is_told_of_nothing() -> None:
         (read_atomic, "PersonX eats\txReact\tnone\n", r"left out \(none tail 1\); check the options$"),
         (lambda path: read_rdf(path, format="nt"), "@prefix a: <http://a/> .\na:b a:c a:d .\n", "--format turtle"),
         (lambda path: read_rdf(path, format="turtle"), '{"a": 1}', "syntax error.*looks like JSON$"),
-        (read_cskg, "node1,relation,node2\n", r"is empty|none of its 0 lines is what was expected$"),
+        (read_cskg, "node1,relation,node2\n", r"is empty|none of its 0 lines has the expected format$"),
         (read_cskg, "{broken\n", r"line 1: not JSON \(.*\)\)$"),
     ],
 )

@@ -64,7 +64,7 @@ def test_tiny_files(tmp_path: Path, data: bytes) -> None:
     reader = read_conceptnet(path)
     assert list(reader) == []
     assert reader.source.sha256 == hashlib.sha256(data).hexdigest()
-    with pytest.raises(LoadError, match="is empty" if not data.strip() else "holds nothing"):
+    with pytest.raises(LoadError, match="is empty" if not data.strip() else "has no row"):
         reader.entry()
 
 

@@ -190,7 +190,7 @@ def test_one_nan_costs_a_list_one_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["head,relation,tail\na,b,c\n", "history,response\na,b\n", "some prose\n", '"text"', "\0\1"])
 def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(
-        InputError, match=r"(no judgements in a form that is known; .*|wanted are )history \(or context\), response"
+        InputError, match=r"(no judgements in a supported format; .*|wanted are )history \(or context\), response"
     ):
         read(tmp_path, content)
 

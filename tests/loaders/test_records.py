@@ -160,7 +160,7 @@ def test_wrong_columns_are_named_with_those_wanted(read: Callable[..., Any], wri
             list(read(written(content)))
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         list(read(written(b"PAR1 is all there is")))
-    with pytest.raises(InputError, match="in a form that is known; expected JSON lines, a JSON list, CSV or Parquet with"):
+    with pytest.raises(InputError, match="in a supported format; expected JSON lines, a JSON list, CSV or Parquet with"):
         list(read(written(b"Dear diary\n")))
 
 

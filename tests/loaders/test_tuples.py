@@ -84,7 +84,7 @@ def test_relations_that_are_not_asked_for_are_faults(tmp_path: Path) -> None:
 def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
     for text, reason in (
         ("a,b,c\n1,2,3\n", "has the columns a, b, c; wanted are head, relation, tail, label$"),
-        ("once upon a time\n", "holds no judged tuples in a form that is known; .* with head, relation, tail, label$"),
+        ("once upon a time\n", "has no judged tuples in a supported format; .* with head, relation, tail, label$"),
     ):
         (tmp_path / "f").write_text(text)
         with pytest.raises(InputError, match=reason):

@@ -3,8 +3,8 @@
 Event tuples are extracted from the response and the turn before it, each is scored by a tuple scorer (:mod:`.scorers`), and the
 metric's score is their mean, in 0..1. Profiles:
 
-* ``tacit``, the default: the models that ship; a response without tuples has no score (NaN), since a missing tuple is no evidence
-  for or against it;
+* ``tacit``, the default: the models that ship; a response without tuples has no score (NaN), since the absence of a
+  tuple says nothing about plausibility;
 * ``paper``: extraction by the T5 of the paper, equation 1 over ten tails of COMET-BART alone, paraphrase-MiniLM, and 0.5 for a
   response without tuples. The models come from the hub, or from folders that the options name.
 """
@@ -37,7 +37,7 @@ PAPER_PRIOR = 0.5
 PAPER_ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"
 TUPLES = ("all", *Kind)
 NO_TUPLES = "no event tuple was found in the response"
-IN_THE_PAPER = "no event tuple was found, and the paper gives 0.5 to such a response"
+IN_THE_PAPER = "no event tuple was found; the paper assigns 0.5"
 
 
 class Accent(BatchScoring):

@@ -68,7 +68,7 @@ def test_the_wrong_file_is_loaded(type_: Type) -> None:
     Path("atomic.tsv").write_text("PersonX eats\txWant\tto drink\n")
     said(
         type_("tacit load conceptnet atomic.tsv --into new-graph --quiet"), 2,
-        "tacit: atomic.tsv holds nothing that can be loaded: …; this looks like ATOMIC-2020 (three tab-separated columns); "
+        "tacit: atomic.tsv has no row that can be loaded: …; this looks like ATOMIC-2020 (three tab-separated columns); "
         "load it with: tacit load atomic2020 atomic.tsv --into GRAPH",
     )  # fmt: skip
     assert not Path("new-graph").exists()

@@ -101,7 +101,7 @@ def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: Writabl
         default, paper = (told(graph, profile)[0].score([], response) for profile in ("tacit", "paper"))
         assert isnan(default.value)
         assert (default.evidence.pieces, paper.value) == ((), 0.5)
-        assert "the paper gives 0.5" in paper.evidence.note
+        assert "the paper assigns 0.5" in paper.evidence.note
         assert default.signature != paper.signature
     assert told(graph)[0].score([], "nothing happens").evidence.note == "no event tuple was found in the response"
     with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper"):
