@@ -91,13 +91,12 @@ def output_schema(answers: Sequence[Any], left_out: Collection[str]) -> dict[str
 
     Members named in ``left_out`` are not described at any depth; where the answers differ, both forms are allowed.
     """
-    hidden = {*left_out, *_NEVER}
-    found: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for answer in answers:
-        schema = TypeAdapter(answer).json_schema(mode="serialization")
-        for name, one in _plain(schema, schema.get("$defs", {}), hidden)["properties"].items():
-            found[name] = one if found.get(name, one) == one else _either(found[name], one)
-    return {"type": "object", "properties": {**found, **_LONG}}
+        schema = inlined(TypeAdapter(answer).json_schema(mode="serialization"), {*left_out, *_NEVER})
+        for name, own in _described(schema)["properties"].items():
+            properties[name] = own if properties.get(name, own) == own else _either(properties[name], own)
+    return {"type": "object", "properties": {**properties, **_LONG}}
 
 
 def _either(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -105,40 +104,51 @@ def _either(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": {"anyOf": [one["items"], other["items"]]}}
 
 
-def _plain(schema: Any, defined: Mapping[str, Any], hidden: Collection[str]) -> Any:
-    """Return a schema without references, titles and hidden members, whose members have the descriptions of their type."""
+def inlined(schema: Any, hidden: Collection[str] = (), defined: Mapping[str, Any] | None = None) -> Any:
+    """Return pydantic's schema of a type without titles and hidden members, with what it refers to in place of references."""
     if isinstance(schema, list):
-        return [_plain(one, defined, hidden) for one in schema]
+        return [inlined(inner, hidden, defined) for inner in schema]
     if not isinstance(schema, dict):
         return schema
+    defined = schema.get("$defs", {}) if defined is None else defined
     if "$ref" in schema:
-        return _plain(defined[schema["$ref"].rpartition("/")[2]], defined, hidden)
-    found = {name: one for name, one in schema.items() if name not in ("$defs", "title", "default", "description", "properties")}
-    found = {name: _plain(one, defined, hidden) for name, one in found.items()}
+        return inlined(defined[schema["$ref"].rpartition("/")[2]], hidden, defined)
+    left = ("$defs", "title", "properties")
+    plain = {name: inlined(inner, hidden, defined) for name, inner in schema.items() if name not in left}
+    members = schema.get("properties", {}).items()
+    if members:
+        plain["properties"] = {name: inlined(inner, hidden, defined) for name, inner in members if name not in hidden}
+    if "required" in schema:
+        plain["required"] = [name for name in schema["required"] if name not in hidden]
+    return plain
+
+
+def _described(schema: Any) -> Any:
+    """Return an inlined schema without defaults, whose members have the descriptions of their type."""
+    if isinstance(schema, list):
+        return [_described(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    left = ("default", "description", "properties")
+    plain = {name: _described(inner) for name, inner in schema.items() if name not in left}
     if schema.get("type") == "object" and "properties" in schema:
-        members = {name: one for name, one in schema["properties"].items() if name not in hidden}
-        described = attributes(schema.get("description", ""))
-        found["properties"] = {
-            name: _described(_plain(one, defined, hidden), described.get(name)) for name, one in members.items()
+        texts = attributes(schema.get("description", ""))
+        plain["properties"] = {
+            name: _described(inner) | ({"description": texts[name]} if texts.get(name) else {})
+            for name, inner in schema["properties"].items()
         }
-        if "required" in found:
-            found["required"] = [name for name in found["required"] if name not in hidden]
     elif "description" in schema and "enum" not in schema:
-        found["description"] = schema["description"]
-    return found
-
-
-def _described(schema: Any, text: str | None) -> Any:
-    return {**schema, "description": text} if text else schema
+        plain["description"] = schema["description"]
+    return plain
 
 
 def attributes(docstring: str) -> dict[str, str]:
     """Return what the section ``Attributes`` of a docstring says of each attribute; names that share a text each get it."""
     _, _, section = cleandoc(docstring).partition("Attributes:\n")
-    lines = re.sub(r"\n +(?=\S)", lambda found: "\n" if len(found[0]) == 5 else " ", f"\n{section}".partition("\n\n")[0])
-    found: dict[str, str] = {}
+    lines = re.sub(r"\n +(?=\S)", lambda match: "\n" if len(match[0]) == 5 else " ", f"\n{section}".partition("\n\n")[0])
+    texts: dict[str, str] = {}
     for entry in re.split(r"\n|; (?=\w+(?:, \w+)*: )|(?<=\.) (?=[a-z]\w*(?:, \w+)*: )", lines.strip()):
         names, _, text = entry.partition(": ")
         if re.fullmatch(r"\w+(?:, \w+)*", names) and text:
-            found.update(dict.fromkeys(names.split(", "), _ROLE.sub(r"\1", text).replace("``", "").rstrip(".;")))
-    return found
+            texts.update(dict.fromkeys(names.split(", "), _ROLE.sub(r"\1", text).replace("``", "").rstrip(".;")))
+    return texts

@@ -21,7 +21,7 @@ from ..details import ServiceDetails
 from ..server import schemas
 from ..server.problems import invalid
 from ..server.service import Settings
-from .results import output_schema
+from .results import inlined, output_schema
 
 
 class Arguments(BaseModel):
@@ -246,9 +246,7 @@ def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
 
     Required arguments come first, ``detail`` and ``offset`` last.
     """
-    schema = arguments.model_json_schema()
-    defined = schema.pop("$defs", {})
-    plain: dict[str, Any] = _plain(schema, defined)
+    plain: dict[str, Any] = _without_null(inlined(arguments.model_json_schema()))
     properties = plain["properties"]
     required = plain.get("required", ())
     names = sorted(properties, key=lambda name: (name not in required, _place(name)))
@@ -257,20 +255,18 @@ def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
     return plain
 
 
-def _plain(schema: Any, defined: Mapping[str, Any]) -> Any:
+def _without_null(schema: Any) -> Any:
+    """Return an inlined schema in which a value that may be null has the schema of its first other form."""
     if isinstance(schema, list):
-        return [_plain(one, defined) for one in schema]
+        return [_without_null(inner) for inner in schema]
     if not isinstance(schema, dict):
         return schema
-    if "$ref" in schema:
-        return _plain(defined[schema["$ref"].rpartition("/")[2]], defined)
-    found = {name: one for name, one in schema.items() if not (name == "title" and isinstance(one, str))}
-    choices = [one for one in found.pop("anyOf", ()) if one != {"type": "null"}]
+    choices = [inner for inner in schema.get("anyOf", ()) if inner != {"type": "null"}]
     if choices:
-        found = {**choices[0], **found}
-        if found.get("default", "") is None:
-            del found["default"]
-    return {name: _plain(one, defined) for name, one in found.items()}
+        schema = {**choices[0], **{name: inner for name, inner in schema.items() if name != "anyOf"}}
+        if schema.get("default", "") is None:
+            del schema["default"]
+    return {name: _without_null(inner) for name, inner in schema.items()}
 
 
 def _tails(given: TailsArguments) -> Request:

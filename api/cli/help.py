@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Annotated, Any
 
 from ...graph.errors import InputError, did_you_mean
@@ -21,7 +20,7 @@ def topics() -> dict[str, str]:
     from importlib.resources import files
 
     folder = files("tacit.api") / "topics"
-    names = sorted(place.name.removesuffix(".txt") for place in folder.iterdir() if place.name.endswith(".txt"))
+    names = sorted(file.name.removesuffix(".txt") for file in folder.iterdir() if file.name.endswith(".txt"))
     return {name: topic_text(name).partition("\n")[0].partition(" - ")[2] for name in names}
 
 
@@ -85,9 +84,9 @@ def _list() -> Iterator[str]:
     from textwrap import wrap
 
     yield "TOPICS"
-    found = topics()
-    column = max(map(len, found)) + 3
-    for name, summary in found.items():
+    known = topics()
+    column = max(map(len, known)) + 3
+    for name, summary in known.items():
         yield f"    {name:<{column}}{summary}"
     yield ""
     yield "COMMANDS"
@@ -106,16 +105,15 @@ def _of_command(words: Sequence[str]) -> str:
     """Return the help of a command, which may be in a group."""
     from .commands import command
 
-    found: Any = command(words)
-    context = found.context_class(found, info_name="tacit", **found.context_settings)
-    for place, word in enumerate(words):
-        below = getattr(found, "commands", {})
-        if word not in below:
-            path = f"tacit {' '.join(words[:place])}"
-            advice = did_you_mean(word, below, f"see: {path} --help") if below else f"see: {path} --help"
-            raise InputError(f"{path} has no command {word!r}; {advice}")
-        found = below[word]
-        context = found.context_class(found, info_name=word, parent=context)
+    group: Any = command(words)
+    context = group.context_class(group, info_name="tacit", **group.context_settings)
+    for index, word in enumerate(words):
+        commands = getattr(group, "commands", {})
+        if word not in commands:
+            path = f"tacit {' '.join(words[:index])}"
+            raise InputError(f"{path} has no command {word!r}; {did_you_mean(word, commands, f'see: {path} --help')}")
+        group = commands[word]
+        context = group.context_class(group, info_name=word, parent=context)
     return f"{context.get_help()}\n"
 
 
@@ -124,8 +122,15 @@ def page(text: str) -> None:
     if not (sys.stdout.isatty() and sys.stdin.isatty()) or os.environ.get("TERM") == "dumb":
         sys.stdout.write(text)
         return
+    import shlex
+    import subprocess
+
     shown = text if os.environ.get("NO_COLOR") else "".join(_styled(line) for line in text.splitlines(keepends=True))
-    if text.count("\n") < shutil.get_terminal_size().lines or not _paged(shown):
+    pager = shlex.split(os.environ.get("PAGER", "less"))
+    if text.count("\n") >= shutil.get_terminal_size().lines and pager and shutil.which(pager[0]):
+        environment = {"LESS": "FRX", **os.environ}  # as git: end at the end of one screen, show styles, leave the text on screen
+        subprocess.run(pager, input=shown.encode(errors="replace"), env=environment, check=False)
+    else:
         sys.stdout.write(shown)
 
 
@@ -133,21 +138,3 @@ def _styled(line: str) -> str:
     """Return a heading in bold, and other lines as they are."""
     words = line.rstrip("\n")
     return f"\033[1m{words}\033[0m\n" if words and words == words.upper() and not words.startswith(" ") else line
-
-
-def _paged(text: str) -> bool:
-    """Show a text by the pager; return whether there is one."""
-    import shlex
-    import subprocess
-
-    named = os.environ.get("PAGER")
-    command = shlex.split(named) if named is not None else ["less"]
-    if not command or shutil.which(command[0]) is None:
-        return False
-    environment = {"LESS": "FRX", **os.environ}  # as git: end at the end of one screen, show styles, leave the text on screen
-    try:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment) as pager, suppress(BrokenPipeError):
-            pager.communicate(text.encode(errors="replace"))
-    except OSError:
-        return False
-    return True

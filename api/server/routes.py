@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
+from inspect import Signature, signature
 from typing import Annotated, Any
 
 import orjson
@@ -148,117 +149,86 @@ def exploring_routes(service: Service) -> APIRouter:
     """Return the routes of graph lookups: concepts, completion, neighbours, hops, paths, tails of events."""
     router = APIRouter(tags=["graph"])
 
-    async def answered(lookup: Callable[[KnowledgeGraph], Any]) -> Response:
-        graph = service.require_graph()
-        await service.health.check()
-        with service.problems():
-            return await service.lookups.run(lambda: answer(lookup(graph)))
+    def lookup(path: str, summary: str, kind: Any, *statuses: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Declare a GET route that a function answers, given the graph and the parameters; it runs in a thread."""
 
-    @router.get(
-        "/v1/concepts", summary="Complete a prefix to concepts", response_model=schemas.ConceptsAnswer, responses=failures()
-    )
-    async def concepts(query: Annotated[schemas.CompletionQuery, Query()]) -> Response:
+        def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+            async def route(**parameters: Any) -> Response:
+                graph = service.require_graph()
+                await service.health.check()
+                with service.problems():
+                    return await service.lookups.run(lambda: answer(function(graph, **parameters)))
+
+            _, *own = signature(function, eval_str=True).parameters.values()
+            route.__signature__ = Signature(own)  # type: ignore[attr-defined]
+            route.__name__, route.__doc__ = function.__name__, function.__doc__
+            return router.get(path, summary=summary, response_model=kind, responses=failures(*statuses))(route)
+
+        return declare
+
+    @lookup("/v1/concepts", "Complete a prefix to concepts", schemas.ConceptsAnswer)
+    def concepts(graph: KnowledgeGraph, query: Annotated[schemas.CompletionQuery, Query()]) -> Any:
         """The first concepts, in the order of their texts, that begin with the prefix. Needs an index."""
+        index = index_of(graph)
+        if index is None:
+            raise InputError("completion of prefixes needs an index; serve the graph with --engine index")
+        uris = index.complete(query.prefix, query.limit, query.language)
+        return {"concepts": [dump(Completion(uri, text_of(uri))) for uri in uris]}
 
-        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            index = index_of(graph)
-            if index is None:
-                raise InputError("completion of prefixes needs an index; serve the graph with --engine index")
-            return {
-                "concepts": [
-                    dump(Completion(uri, text_of(uri))) for uri in index.complete(query.prefix, query.limit, query.language)
-                ]
-            }
-
-        return await answered(lookup)
-
-    @router.get("/v1/concepts/{text:path}", summary="Look a concept up", response_model=ConceptDetails, responses=failures(404))
-    async def concept(
+    @lookup("/v1/concepts/{text:path}", "Look a concept up", ConceptDetails, 404)
+    def concept(
+        graph: KnowledgeGraph,
         text: Annotated[str, Path(max_length=1_000, description="A word or phrase, or a concept URI.", examples=["dog"])],
         query: Annotated[schemas.LanguageQuery, Query()],
-    ) -> Response:
+    ) -> Any:
         """The concept that a text names, and its ten strongest neighbours."""
+        uri = _concept(graph, text, query.language)
+        return dump(ConceptDetails(text, uri, tuple(graph.neighbours(uri, 1, 10))))
 
-        def lookup(graph: KnowledgeGraph) -> Any:
-            uri = _concept(graph, text, query.language)
-            return dump(ConceptDetails(text, uri, tuple(graph.neighbours(uri, 1, 10))))
-
-        return await answered(lookup)
-
-    @router.get(
-        "/v1/neighbours", summary="Neighbours of a concept", response_model=schemas.NeighboursAnswer, responses=failures(404)
-    )
-    async def neighbours(query: Annotated[schemas.NeighboursQuery, Query()]) -> Response:
+    @lookup("/v1/neighbours", "Neighbours of a concept", schemas.NeighboursAnswer, 404)
+    def neighbours(graph: KnowledgeGraph, query: Annotated[schemas.NeighboursQuery, Query()]) -> Any:
         """Concepts whose shortest distance is exactly `hop`, strongest first."""
+        uri = _concept(graph, query.concept, query.language)
+        relations = None if query.relation is None else [name for name in query.relation if name]
+        check_known(relations or (), relations_of(graph))
+        return {"concept": uri, "neighbours": [dump(row) for row in graph.neighbours(uri, query.hop, query.limit, relations)]}
 
-        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            uri = _concept(graph, query.concept, query.language)
-            relations = None if query.relation is None else [name for name in query.relation if name]
-            check_known(relations or (), relations_of(graph))
-            found = graph.neighbours(uri, query.hop, query.limit, relations)
-            return {"concept": uri, "neighbours": [dump(one) for one in found]}
-
-        return await answered(lookup)
-
-    @router.get("/v1/hops", summary="Hops from a concept to others", response_model=schemas.HopsAnswer, responses=failures(404))
-    async def hops(query: Annotated[schemas.HopsQuery, Query()]) -> Response:
+    @lookup("/v1/hops", "Hops from a concept to others", schemas.HopsAnswer, 404)
+    def hops(graph: KnowledgeGraph, query: Annotated[schemas.HopsQuery, Query()]) -> Any:
         """Length of a shortest path to each target, in order; -1 if there is none of at most `max_hops`."""
         if len(query.target) > schemas.TARGETS:
             raise Problem(
                 422, "invalid-parameter", f"there are {len(query.target):,} targets; give at most {schemas.TARGETS} at once"
             )
+        start, *ends = _concepts(graph, [query.source, *query.target], query.language)
+        [distances] = graph.hop_distances([start], ends, query.max_hops).tolist()
+        rows = zip(query.target, distances, strict=True)
+        return {"hops": [dump(Distance(query.source, text, distance)) for text, distance in rows]}
 
-        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            start, *ends = _concepts(graph, [query.source, *query.target], query.language)
-            [distances] = graph.hop_distances([start], ends, query.max_hops).tolist()
-            rows = zip(query.target, distances, strict=True)
-            return {"hops": [dump(Distance(query.source, text, distance)) for text, distance in rows]}
-
-        return await answered(lookup)
-
-    @router.get(
-        "/v1/paths", summary="Shortest paths between two concepts", response_model=schemas.PathsAnswer, responses=failures(404)
-    )
-    async def paths(query: Annotated[schemas.PathsQuery, Query()]) -> Response:
+    @lookup("/v1/paths", "Shortest paths between two concepts", schemas.PathsAnswer, 404)
+    def paths(graph: KnowledgeGraph, query: Annotated[schemas.PathsQuery, Query()]) -> Any:
         """Shortest paths, strongest first, each with its assertions and their provenance."""
+        limits = query.max_hops, query.limit
+        if query.events:
+            rows = _linked(graph).linked_paths(query.source, query.target, *limits, language=query.language)
+        else:
+            start, end = _concepts(graph, [query.source, query.target], query.language)
+            rows = graph.paths(start, end, *limits)
+        return {"paths": [dump(path, FoundPath) for path in rows]}
 
-        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            limits = query.max_hops, query.limit
-            if query.events:
-                found = _linked(graph).linked_paths(query.source, query.target, *limits, language=query.language)
-            else:
-                start, end = _concepts(graph, [query.source, query.target], query.language)
-                found = graph.paths(start, end, *limits)
-            return {"paths": [dump(path, FoundPath) for path in found]}
-
-        return await answered(lookup)
-
-    @router.get("/v1/tails", summary="Assertions about an event", response_model=schemas.TailsAnswer, responses=failures())
-    async def tails(query: Annotated[schemas.TailsQuery, Query()]) -> Response:
+    @lookup("/v1/tails", "Assertions about an event", schemas.TailsAnswer)
+    def tails(graph: KnowledgeGraph, query: Annotated[schemas.TailsQuery, Query()]) -> Any:
         """Assertions about the event, best first; an empty list for an event that is not in the graph."""
+        check_known([query.relation] if query.relation else (), relations_of(graph))
+        return {"tails": [dump(row) for row in graph.tails(query.head, query.relation, query.limit)]}
 
-        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            check_known([query.relation] if query.relation else (), relations_of(graph))
-            return {"tails": [dump(one) for one in graph.tails(query.head, query.relation, query.limit)]}
-
-        return await answered(lookup)
-
-    @router.get(
-        "/v1/concept-tails",
-        summary="Tails of the events that mention a concept",
-        response_model=schemas.ConceptTailsAnswer,
-        responses=failures(404),
-    )
-    async def concept_tails(query: Annotated[schemas.ConceptTailsQuery, Query()]) -> Response:
+    @lookup("/v1/concept-tails", "Tails of the events that mention a concept", schemas.ConceptTailsAnswer, 404)
+    def concept_tails(graph: KnowledgeGraph, query: Annotated[schemas.ConceptTailsQuery, Query()]) -> Any:
         """What follows from the events that mention the concept, best first. Needs a graph with links."""
-
-        def lookup(graph: KnowledgeGraph) -> dict[str, Any]:
-            uri = _concept(graph, query.concept, query.language)
-            check_known([query.relation] if query.relation else (), relations_of(graph))
-            found = _linked(graph).concept_tails(uri, query.relation, query.limit)
-            return {"concept": uri, "tails": [dump(one) for one in found]}
-
-        return await answered(lookup)
+        uri = _concept(graph, query.concept, query.language)
+        check_known([query.relation] if query.relation else (), relations_of(graph))
+        rows = _linked(graph).concept_tails(uri, query.relation, query.limit)
+        return {"concept": uri, "tails": [dump(row) for row in rows]}
 
     return router
 

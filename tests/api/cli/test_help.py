@@ -9,12 +9,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tacit.api.cli.commands import command, command_names
 from tacit.api.cli.help import complete_topics, topics
+from tacit.api.config import Settings
 from tacit.reasoning.registry import METRIC_REGISTRY
 
 ROOT = Path(__file__).parents[3]
@@ -94,10 +96,8 @@ def test_every_metric_is_in_the_help(tacit: Tacit) -> None:
 
 
 def test_the_keys_of_settings_are_in_the_help(tacit: Tacit) -> None:
-    from tacit.api.config import KEYS
-
     keys = tacit("help", "config").out.partition("KEYS")[2]
-    assert all(re.search(rf"^    {key}\b", keys, re.MULTILINE) for key in KEYS)
+    assert all(re.search(rf"^    {key}\b", keys, re.MULTILINE) for key in (field.name for field in fields(Settings)))
 
 
 @pytest.mark.parametrize("words", [["hops"], ["load"], ["load", "conceptnet"], ["train", "coherence"]])
