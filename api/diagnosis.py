@@ -81,8 +81,8 @@ def diagnose(server: dict[str, str | None] | None = None, graph: str | None = No
     ``server`` has user, password and database of a server, where they are not those of the URL or the environment.
     """
     checks = [*_installed(), *_extras()]
-    found, config = _settings()
-    checks.append(found)
+    settings, config = _settings()
+    checks.append(settings)
     name, origin = _graph_of(config, graph)
     graphs = list(_graph(name, origin, server or {}))
     checks += [*graphs, _kernels(), *_models()]
@@ -134,7 +134,7 @@ def _requirements() -> dict[str, list[str]]:
         requirements = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         return {}
-    found: dict[str, list[str]] = {}
+    names_by_extra: dict[str, list[str]] = {}
     for text in requirements:
         match = _REQUIREMENT.match(text)
         if match is None:
@@ -143,8 +143,8 @@ def _requirements() -> dict[str, list[str]]:
         other = _PLATFORM.search(marker)
         extra = _EXTRA.search(marker)
         if name != DISTRIBUTION and not (other and other[1] == sys.platform):
-            found.setdefault(extra[1] if extra else "", []).append(name)
-    return found
+            names_by_extra.setdefault(extra[1] if extra else "", []).append(name)
+    return names_by_extra
 
 
 def _version(distribution: str) -> str | None:
@@ -170,10 +170,10 @@ def _settings() -> tuple[Check, Config | None]:
     return Check("graph", "settings", "ok", shown(config.path), facts={"file": str(config.path)}), config
 
 
-def _graph_of(config: Config | None, given: str | None) -> tuple[str | None, str]:
+def _graph_of(config: Config | None, graph: str | None) -> tuple[str | None, str]:
     """Return the default graph, and who names it."""
-    if given:
-        return given, "--graph"
+    if graph:
+        return graph, "--graph"
     named = os.environ.get(GRAPH)
     if named:
         return named, GRAPH
@@ -225,12 +225,12 @@ def _on_server(name: str, origin: str, server: dict[str, str | None]) -> Iterato
             )
             yield Check("graph", "graph", "wrong", detail, "", facts)
             return
-    found: list[list[Check]] = []
+    answers: list[list[Check]] = []
     faults: list[TacitError] = []
 
     def ping() -> None:
         try:
-            found.append(list(_opened(name, origin, server)))
+            answers.append(list(_opened(name, origin, server)))
         except TacitError as error:
             faults.append(error)
 
@@ -239,11 +239,11 @@ def _on_server(name: str, origin: str, server: dict[str, str | None]) -> Iterato
     asking.join(_SECONDS)
     if faults:
         raise faults[0]
-    if not found:
+    if not answers:
         detail = f"{where} (named by {origin}) accepts connections, but gave no answer in {_SECONDS:g} seconds"
         yield Check("graph", "graph", "wrong", detail, "", facts)
         return
-    yield from found[0]
+    yield from answers[0]
 
 
 def _opened(name: str, origin: str, server: dict[str, str | None]) -> Iterator[Check]:
@@ -303,20 +303,20 @@ def _models() -> Iterator[Check]:
             users.setdefault(key, []).append(name)
             there[key] = kind.has_model()
     for (model, get, extra), names in users.items():
-        found = there[model, get, extra]
-        detail = f"{'there' if found else 'not there'}; for {', '.join(names)}"
-        command = "" if found else get or install_command([model], extra)
-        yield Check("models", model, "ok" if found else "missing", detail, command, {"there": found, "for": names})
+        is_there = there[model, get, extra]
+        detail = f"{'there' if is_there else 'not there'}; for {', '.join(names)}"
+        command = "" if is_there else get or install_command([model], extra)
+        yield Check("models", model, "ok" if is_there else "missing", detail, command, {"there": is_there, "for": names})
     from ..reasoning.metrics.accent.extractors.t5 import DEFAULT_MODEL
     from ..reasoning.metrics.accent.metric import PAPER_ENCODER
     from ..reasoning.metrics.accent.tails.comet import DEFAULT_COMET
 
     published = {DEFAULT_COMET: "COMET", DEFAULT_MODEL: "extraction of events", PAPER_ENCODER: "encoder"}
     for model, what in published.items():
-        found = is_cached(model)
-        detail = f"{'there' if found else 'not there'}; {what} of accent.profile=paper"
-        command = "" if found else f"hf download {model}"
-        yield Check("models", model, "ok" if found else "missing", detail, command, {"there": found, "for": ["accent"]})
+        is_there = is_cached(model)
+        detail = f"{'there' if is_there else 'not there'}; {what} of accent.profile=paper"
+        command = "" if is_there else f"hf download {model}"
+        yield Check("models", model, "ok" if is_there else "missing", detail, command, {"there": is_there, "for": ["accent"]})
 
 
 def _scoring(config: Config | None, graph: bool) -> tuple[Check, tuple[str, ...]]:
@@ -332,7 +332,7 @@ def _scoring(config: Config | None, graph: bool) -> tuple[Check, tuple[str, ...]
                     return Check("scoring", "default", "wrong", detail, "" if missing == "a graph" else get), ()
             names = config.metrics
             return Check("scoring", "default", "ok", f"{', '.join(names)}, as {shown(config.path)} says"), names
-        found = default_metrics("a graph" if graph else None)
+        default = default_metrics("a graph" if graph else None)
     except TacitError as error:
         return Check("scoring", "default", "wrong", str(error)), ()
-    return Check("scoring", "default", "ok", found.reason.removeprefix("scoring with ")), found.names
+    return Check("scoring", "default", "ok", default.reason.removeprefix("scoring with ")), default.names

@@ -106,11 +106,11 @@ def _warn_of_other_tacit() -> None:
     """Warn on stderr if the distribution ``tacit``, another project on PyPI, is installed over this one's files."""
     from pathlib import Path
 
-    place = Path(next(iter(sys.modules["tacit"].__path__))).parent
+    site = Path(next(iter(sys.modules["tacit"].__path__))).parent
     with contextlib.suppress(OSError):
-        for found in place.glob("tacit-*.dist-info"):
+        for other in site.glob("tacit-*.dist-info"):
             print(
-                f"tacit: the package {found.stem.replace('-', ' ')}, another project, is installed here too and shares the "
+                f"tacit: the package {other.stem.replace('-', ' ')}, another project, is installed here too and shares the "
                 "import name with tacit-kg; run: pip uninstall --yes tacit && pip install --force-reinstall --no-deps tacit-kg",
                 file=sys.stderr,
             )

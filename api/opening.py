@@ -158,10 +158,10 @@ def readable(path: str) -> str:
     if "://" in path:
         raise InputError(f"{path} is a URL; download the file first (tacit fetch knows the official ones) and give its path")
     try:
-        found = Path(path)
-        if found.is_dir():
+        file = Path(path)
+        if file.is_dir():
             raise InputError(f"{path} is a folder; give a file")
-        if not found.exists():
+        if not file.exists():
             raise InputError(f"there is no file {path}")
     except (OSError, ValueError) as error:
         raise InputError(f"{path!r} is not a valid path: {error}") from error

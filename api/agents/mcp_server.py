@@ -171,10 +171,10 @@ class ServiceCaller:
         answer = answer if detail else without(answer, tool.left_out)
         return layout(answer), answer
 
-    async def result(self, tool: Tool, given: Mapping[str, Any], headers: Mapping[str, str]) -> types.CallToolResult:
+    async def result(self, tool: Tool, values: Mapping[str, Any], headers: Mapping[str, str]) -> types.CallToolResult:
         """Return the result of a tool, or an error as a result that the model can read."""
         try:
-            arguments = tool.check(given)
+            arguments = tool.check(values)
             key = f"{tool.name} {arguments.model_dump_json(exclude={'offset'})}"
             text = self._recent.get(key) if arguments.offset else None
             structured: Any = None
@@ -187,9 +187,9 @@ class ServiceCaller:
         content: list[types.ContentBlock] = [types.TextContent(text=shown)]
         sizes = {"characters": len(text)}
         if following is not None:
-            place = f"This is characters {arguments.offset:,} to {following:,} of {len(text):,}"
+            position = f"This is characters {arguments.offset:,} to {following:,} of {len(text):,}"
             call = f"for the next page call {tool.name} again with the same arguments and offset={following}"
-            content.append(types.TextContent(text=f"{place}; {call}."))
+            content.append(types.TextContent(text=f"{position}; {call}."))
             sizes["next_offset"] = following
         part = arguments.offset or following is not None  # a page of it has no structure
         return types.CallToolResult(content=content, structured_content=sizes if part else structured, _meta=sizes)
@@ -210,10 +210,10 @@ def _headers(context: Any) -> dict[str, str]:
     request = context.request
     if not isinstance(request, HTTPRequest):
         return {}
-    found = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
+    headers = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
     if "tacit.request_id" in request.scope:
-        found["x-request-id"] = request.scope["tacit.request_id"]
-    return found
+        headers["x-request-id"] = request.scope["tacit.request_id"]
+    return headers
 
 
 def create_server(app: FastAPI) -> Server[Any]:
@@ -335,8 +335,8 @@ def mount(app: FastAPI) -> None:
     inner = app.router.lifespan_context
 
     @asynccontextmanager
-    async def lifespan(given: Any) -> AsyncIterator[Any]:
-        async with inner(given) as state, manager.run():
+    async def lifespan(application: Any) -> AsyncIterator[Any]:
+        async with inner(application) as state, manager.run():
             yield state
 
     app.router.lifespan_context = lifespan

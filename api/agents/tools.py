@@ -161,21 +161,21 @@ class Request(dict[str, Any]):
     """The keyword arguments of a request to the service: ``method``, ``url``, and ``params`` or ``json``."""
 
 
-def _values(given: Arguments) -> dict[str, Any]:
-    values = given.model_dump(exclude={*_LAST, "mentioning"})
+def _values(arguments: Arguments) -> dict[str, Any]:
+    values = arguments.model_dump(exclude={*_LAST, "mentioning"})
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _get(path: str, **renamed: str) -> Callable[[Arguments], Request]:
     """Return the function that makes a GET request of the arguments, some of which the service has under other names."""
-    return lambda given: Request(
-        method="GET", url=path, params={renamed.get(name, name): value for name, value in _values(given).items()}
+    return lambda arguments: Request(
+        method="GET", url=path, params={renamed.get(name, name): value for name, value in _values(arguments).items()}
     )
 
 
 def _post(path: str, **fixed: Any) -> Callable[[Arguments], Request]:
     """Return the function that makes a POST request of the arguments and ``fixed`` members."""
-    return lambda given: Request(method="POST", url=path, json=_values(given) | fixed)
+    return lambda arguments: Request(method="POST", url=path, json=_values(arguments) | fixed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,24 +191,24 @@ class Tool:
     left_out: Collection[str] = ()  # members of the answer that only detail returns
     shape: Callable[[Any, Any], Any] = field(default=lambda _, answer: answer)  # changes the answer further
 
-    def check(self, given: Mapping[str, Any]) -> Arguments:
+    def check(self, values: Mapping[str, Any]) -> Arguments:
         """Return the arguments that a client gave; null for one that may be left out means its default."""
         fields = self.arguments.model_fields
         known = sorted(fields, key=_place)
-        for name in given:
+        for name in values:
             if name not in known:
                 advice = did_you_mean(name, known, f"its arguments are {', '.join(known)}")
                 raise InputError(f"the tool {self.name} has no argument {name[:60]!r}; {advice}")
         try:
-            found = self.arguments.model_validate(
-                {name: value for name, value in given.items() if value is not None or fields[name].is_required()}
+            arguments = self.arguments.model_validate(
+                {name: value for name, value in values.items() if value is not None or fields[name].is_required()}
             )
-            found.model_dump_json()
+            arguments.model_dump_json()
         except ValidationError as error:
             raise InputError(invalid(error.errors(include_url=False)).detail) from None
         except ValueError:
             raise InputError("the arguments are nested too deeply, or have half of a surrogate pair; give plain JSON") from None
-        return found
+        return arguments
 
     def described(self, settings: Settings, metrics: Sequence[str]) -> Described:
         """Return the description for clients, with the limits and the metrics of the service."""
@@ -269,8 +269,8 @@ def _without_null(schema: Any) -> Any:
     return {name: _without_null(inner) for name, inner in schema.items()}
 
 
-def _tails(given: TailsArguments) -> Request:
-    return (_get("/v1/concept-tails", head="concept") if given.mentioning else _get("/v1/tails"))(given)
+def _tails(arguments: TailsArguments) -> Request:
+    return (_get("/v1/concept-tails", head="concept") if arguments.mentioning else _get("/v1/tails"))(arguments)
 
 
 def _known_query(name: str) -> str:
@@ -282,20 +282,20 @@ def _known_query(name: str) -> str:
     return plain
 
 
-def _cookbook(given: CookbookArguments) -> Request:
-    if given.name is not None:
-        _known_query(given.name)
+def _cookbook(arguments: CookbookArguments) -> Request:
+    if arguments.name is not None:
+        _known_query(arguments.name)
     return Request(method="GET", url="/v1/cookbook")
 
 
-def _listed(given: CookbookArguments, answer: Any) -> Any:
-    if given.name is not None:
-        return {"queries": [one for one in answer["queries"] if one["name"] == _known_query(given.name)]}
+def _listed(arguments: CookbookArguments, answer: Any) -> Any:
+    if arguments.name is not None:
+        return {"queries": [one for one in answer["queries"] if one["name"] == _known_query(arguments.name)]}
     return {"queries": [{name: value for name, value in one.items() if name != "text"} for one in answer["queries"]]}
 
 
-def _run(given: RunArguments) -> Request:
-    request = _post("/v1/cypher", query=_known_query(given.name))(given)
+def _run(arguments: RunArguments) -> Request:
+    request = _post("/v1/cypher", query=_known_query(arguments.name))(arguments)
     del request["json"]["name"]
     return request
 

@@ -117,26 +117,26 @@ def command(arguments: Sequence[str] = ()) -> Any:
 def _command(only: str | None) -> Any:
     app = typer.Typer(cls=_Sections, rich_markup_mode=None, callback=_root, context_settings={"max_content_width": 110})
     for commands in _COMMANDS.values():
-        for name, place in commands.items():
+        for name, path in commands.items():
             if only not in (None, name):
                 continue
-            function = _imported(place)
+            function = _imported(path)
             if isinstance(function, typer.Typer):
                 app.add_typer(function, name=name)
             else:
                 app.command(name, cls=_imported(_CLASSES[name]) if name in _CLASSES else None)(function)
-    found = typer.main.get_command(app)
-    opts.add_server_options(found)
-    options: list[Any] = found.params
+    root = typer.main.get_command(app)
+    opts.add_server_options(root)
+    options: list[Any] = root.params
     for option in options:
         for flag in _COMPLETION.keys() & {*option.opts}:
             option.help = f"{_COMPLETION[flag]} Name a shell after it, or it is detected: {', '.join(_SHELLS)}."
         if option.default is None and option.type_descriptor.annotation is bool:
             option.default = False  # for flags with the default None typer would import pydantic, which takes 0.1 s
-    return found
+    return root
 
 
-def _imported(place: str) -> Any:
+def _imported(path: str) -> Any:
     """Return the function or class at ``place``, such as ``load.fetch``."""
-    module, _, name = place.rpartition(".")
+    module, _, name = path.rpartition(".")
     return getattr(import_module(f".{module}", __package__), name)

@@ -61,36 +61,36 @@ def compare(
         opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner,
         Meter("scoring", None, noun="responses", quiet=quiet) as meter,
     ):
-        found = compare_systems(
+        comparison = compare_systems(
             one, other, reasoner, largest=show_items, resamples=resamples, seed=seed, progress=lambda number: meter.add(number)
         )
     if html is not None:
         from ..report.pages import comparison_page
 
-        write_file(html, comparison_page(found, first, second).encode())
+        write_file(html, comparison_page(comparison, first, second).encode())
     if json:
         bootstrap = {"level": 0.95, "over": "conversations", "resamples": resamples, "seed": seed}
-        print_json({"a": first, "b": second, "bootstrap": bootstrap, **found.to_dict()})
+        print_json({"a": first, "b": second, "bootstrap": bootstrap, **comparison.to_dict()})
     else:
-        _show(found, resamples, seed)
+        _show(comparison, resamples, seed)
     if not quiet:
-        _tell(found, html)
-    gain = found.metrics[0].gain
+        _tell(comparison, html)
+    gain = comparison.metrics[0].gain
     if fail_under is not None and (gain is None or gain < fail_under):
         raise typer.Exit(1)
 
 
-def _show(found: SystemComparison, resamples: int, seed: int) -> None:
+def _show(comparison: SystemComparison, resamples: int, seed: int) -> None:
     """Print the table of differences, and the items that differ most."""
     from ...reasoning.evaluation.comparing import LEAST_CONVERSATIONS
 
     heads = ("metric", ">n", ">A", ">B", "B - A", ">p", ">B better", ">equal", ">A better")
-    show(table(heads, [_line(row) for row in found.metrics]))
-    if any(row.low is not None for row in found.metrics):
+    show(table(heads, [_line(row) for row in comparison.metrics]))
+    if any(row.low is not None for row in comparison.metrics):
         print(f"\nIn brackets: 95% intervals from {count(resamples)} resamples of conversations (seed {seed}); *: it excludes 0")
-    if any(row.difference is not None and row.low is None for row in found.metrics):
+    if any(row.difference is not None and row.low is None for row in comparison.metrics):
         print(f"\nFewer than {LEAST_CONVERSATIONS} conversations are too few for an interval")
-    for one in found.largest:
+    for one in comparison.largest:
         print()
         for line in _contrast(one):
             print(visible(line))
@@ -117,15 +117,15 @@ def _contrast(one: ContrastedItem) -> list[str]:
     return lines
 
 
-def _tell(found: SystemComparison, html: Path | None) -> None:
+def _tell(comparison: SystemComparison, html: Path | None) -> None:
     """Print to stderr what was left out, the signatures, and where the page is."""
-    for name, number in zip("AB", found.unmatched, strict=True):
+    for name, number in zip("AB", comparison.unmatched, strict=True):
         if number:
             note(f"left out: {plural(number, 'response')} of {name} to a history that the other file does not have")
-    for row in found.metrics:
+    for row in comparison.metrics:
         if row.left_out:
             note(f"left out: {plural(row.left_out, 'pair')} that {row.metric} cannot judge on both sides")
-    for signature in found.signatures.values():
+    for signature in comparison.signatures.values():
         note(f"signature {signature}")
     if html is not None:
         note(f"page written to {html}")

@@ -142,53 +142,55 @@ def choices(
     records = Records(loaders.read_answered(file, strict=strict), file, "a right answer")
     instances = list(records)
     records.report()
-    given = [] if pool is None else _given(pool, instances, strict)
-    problem = make_problem(instances, given, wrong=wrong, most=candidates, seed=seed)
+    candidates_of = [] if pool is None else _pool_candidates(pool, instances, strict)
+    problem = make_problem(instances, candidates_of, wrong=wrong, most=candidates, seed=seed)
     discriminator = _discriminator(problem, model, recipe, device)
     with Meter("filtering", (rounds + 3) * folds, noun="fits", quiet=quiet) as meter:
-        found = filter_choices(
+        filtered = filter_choices(
             problem, discriminator, wrong=wrong, number_of_folds=folds, rounds=rounds, swaps=swaps, seed=seed, progress=meter.add
         )
     with lines_to(output, apart_from=file) as write:
         for number in range(len(instances)):
-            write(json_text(record_of(problem, found, number, seed)) + "\n")
+            write(json_text(record_of(problem, filtered, number, seed)) + "\n")
     if json:
         print_json(
             {
                 "instances": len(instances), "errors": records.faults.number, "discriminator": discriminator.signature,
-                "rounds": [one._asdict() for one in found.rounds], "stable": found.stable,
-                "before": found.before._asdict(), "after": found.after._asdict(), "chance": found.chance,
+                "rounds": [one._asdict() for one in filtered.rounds], "stable": filtered.stable,
+                "before": filtered.before._asdict(), "after": filtered.after._asdict(), "chance": filtered.chance,
             }
         )  # fmt: skip
         return
-    show(table((">round", ">accuracy", ">swapped"), [(one.number, f"{one.accuracy:.3f}", one.swapped) for one in found.rounds]))
+    show(
+        table((">round", ">accuracy", ">swapped"), [(one.number, f"{one.accuracy:.3f}", one.swapped) for one in filtered.rounds])
+    )
     show(
         facts(
             [
                 ("instances", f"{len(instances):,}"),
-                ("accuracy before", _interval(found.before)),
-                ("accuracy after", _interval(found.after)),
-                ("chance", f"{found.chance:.3f}"),
-                ("ended", "the accuracy is stable" if found.stable else f"after --rounds {rounds}, not stable yet"),
+                ("accuracy before", _interval(filtered.before)),
+                ("accuracy after", _interval(filtered.after)),
+                ("chance", f"{filtered.chance:.3f}"),
+                ("ended", "the accuracy is stable" if filtered.stable else f"after --rounds {rounds}, not stable yet"),
                 ("discriminator", discriminator.signature),
             ]
         )
     )
 
 
-def _interval(found: Interval) -> str:
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def _interval(interval: Interval) -> str:
+    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def _given(pool: str, instances: Sequence[Answered], strict: bool) -> list[list[str]]:
+def _pool_candidates(pool: str, instances: Sequence[Answered], strict: bool) -> list[list[str]]:
     """Return the candidates of a file for each instance."""
     by_id: dict[str, list[loaders.Candidates]] = {}
     for row in read_all(loaders.read_candidates(pool, strict=strict), pool, "a list of candidates"):
         by_id.setdefault(row.id, []).append(row)
-    found = [[text for row in by_id.get(one.id, ()) if row.are_for(one) for text in row.texts] for one in instances]
-    if not any(found):
+    texts_of = [[text for row in by_id.get(one.id, ()) if row.are_for(one) for text in row.texts] for one in instances]
+    if not any(texts_of):
         raise InputError(f"{pool} has no candidates for the instances; its IDs, targets and questions must be theirs")
-    return found
+    return texts_of
 
 
 def _discriminator(problem: Problem, model: str | None, recipe: str | None, device: str | None) -> Discriminator:
@@ -216,11 +218,11 @@ def _distinct_names(rows: list[tuple[str, tuple[str, ...]]]) -> list[tuple[str, 
     """Return the dialogues with distinct IDs: a second ``x`` is called ``x-2``, since an ID stands for one dialogue."""
     taken = {name for name, _ in rows}
     seen: set[str] = set()
-    found = []
+    named = []
     for name, turns in rows:
         own, number = name, 2
         while own in seen or (own != name and own in taken):
             own, number = f"{name}-{number}", number + 1
         seen.add(own)
-        found.append((own, turns))
-    return found
+        named.append((own, turns))
+    return named

@@ -45,7 +45,7 @@ def cypher(
     elif csv:
         print_csv(result.columns, result.rows)
     elif result.rows:
-        show(table([_heading(result.rows, place, column) for place, column in enumerate(result.columns)], result.rows))
+        show(table([_heading(result.rows, index, column) for index, column in enumerate(result.columns)], result.rows))
     else:
         note("no rows")
     if result.truncated:
@@ -146,9 +146,9 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)  # NaN and Infinity are not JSON, so they are texts
 
 
-def _heading(rows: Sequence[Sequence[Any]], place: int, column: str) -> str:
+def _heading(rows: Sequence[Sequence[Any]], index: int, column: str) -> str:
     """Return the heading of a column, marked for right alignment if the column has only numbers."""
-    values = [row[place] for row in rows if row[place] is not None]
+    values = [row[index] for row in rows if row[index] is not None]
     numeric = bool(values) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
     return f">{column}" if numeric else column
 

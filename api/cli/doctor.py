@@ -34,23 +34,23 @@ def doctor(
 
     from ..diagnosis import diagnose
 
-    found = diagnose(opts.server_given(), graph)
+    diagnosis = diagnose(opts.server_given(), graph)
     if json:
-        print_json(found.to_dict())
+        print_json(diagnosis.to_dict())
     else:
-        for line, style in _lines(found):
+        for line, style in _lines(diagnosis):
             show(Text(visible(line), style), wrap=False)
-    if not found.ready:
+    if not diagnosis.ready:
         raise typer.Exit(1)
 
 
-def _lines(found: Diagnosis) -> Iterator[tuple[str, str]]:
+def _lines(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     """Yield the lines and their styles: groups, below each its checks, below each the command that gets what is missing."""
     from textwrap import wrap
 
     width = console(sys.stdout).width - 1
     before = ""
-    for check in found.checks:
+    for check in diagnosis.checks:
         if check.group != before:
             yield from [("", "")] if before else []
             yield check.group.capitalize(), "bold"
@@ -62,6 +62,6 @@ def _lines(found: Diagnosis) -> Iterator[tuple[str, str]]:
         if check.command:
             yield f"{' ' * _INDENT}get it with: {check.command}", "cyan"  # one line, to be copied
     yield "", ""
-    yield (f"Ready: tacit score FILE runs {', '.join(found.metrics)}.", "bold") if found.ready else (
+    yield (f"Ready: tacit score FILE runs {', '.join(diagnosis.metrics)}.", "bold") if diagnosis.ready else (
         "Not ready: tacit score FILE cannot run; see the lines marked WRONG.", "bold red"
     )  # fmt: skip

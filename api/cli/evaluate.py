@@ -111,24 +111,24 @@ class _Collected:
 
 def _collect(files: Sequence[str], rating: str, strict: bool, columns: Mapping[str, str]) -> _Collected:
     """Read every file."""
-    found = _Collected()
+    collected = _Collected()
     for file, name in zip(files, _names([readable(file) for file in files]), strict=True):
         own: dict[str, None] = {}
         for row in loaders.read_judgements(file, strict=strict, rating=rating, dataset=name, columns=columns):
             if isinstance(row, loaders.Judgement):
                 own[row.dataset] = None
-                found.judgements.append(row)
+                collected.judgements.append(row)
             elif row.damage:
                 raise DamagedInput(
                     f"{file} ends early, at record {row.line:,} ({row.reason}); correlations over a part of it would mislead, so "
                     "nothing is scored; get the complete file"
                 )
             else:
-                found.fault(getattr(row, "dataset", name), f"{file}, row {row.line}: {row.reason}")
+                collected.fault(getattr(row, "dataset", name), f"{file}, row {row.line}: {row.reason}")
         for dataset in own or (name,):
-            found.datasets.setdefault(dataset, []).append(file)
-    found.faults.require(len(found.judgements), f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} no judgement")
-    return found
+            collected.datasets.setdefault(dataset, []).append(file)
+    collected.faults.require(len(collected.judgements), f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} no judgement")
+    return collected
 
 
 def _names(files: Sequence[str]) -> list[str]:
@@ -136,9 +136,9 @@ def _names(files: Sequence[str]) -> list[str]:
     from ...loaders.judgements import dataset_name
 
     paths = [Path(file) if file == "-" else Path(file).resolve() for file in files]
-    for place, path in enumerate(paths):
-        if path in paths[:place]:
-            raise InputError(f"{files[place]} is given twice, so its judgements would count twice; give it once")
+    for index, path in enumerate(paths):
+        if path in paths[:index]:
+            raise InputError(f"{files[index]} is given twice, so its judgements would count twice; give it once")
     names = [dataset_name(path) for path in paths]
     for depth in range(1, max(len(path.parts) for path in paths)):
         names = [
@@ -277,9 +277,9 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
         if len(people) < 2:
             continue
         systems.append((_short(dataset), None, None, *(None for _ in metrics)))
-        places = {metric: _places(ranking) for metric, ranking in rankings.items()}
+        ranks = {metric: _places(ranking) for metric, ranking in rankings.items()}
         for system, (n, human) in sorted(people.items(), key=lambda entry: (-entry[1][1], entry[0])):
-            systems.append((_short(f" {system}"), n, f"{human:.3f}", *(places.get(metric, {}).get(system) for metric in metrics)))
+            systems.append((_short(f" {system}"), n, f"{human:.3f}", *(ranks.get(metric, {}).get(system) for metric in metrics)))
         if len(people) >= LEAST_SYSTEMS:
             means.append((_short(dataset), None, None, None, None))
             means += [

@@ -264,19 +264,19 @@ def evaluate_tuples(
     encode = _encode(encoder)
     contextual = None if bertscore is None else make_bertscore(encoder=bertscore)
     with _opened(extractor, graph, options) as chosen:
-        found = _extracted(rows, chosen, quiet)
+        extracted = _extracted(rows, chosen, quiet)
         signature = chosen.signature
     from ...reasoning.metrics.accent.extractors.extraction_eval import compare_tuples
 
     wanted = None if kind == "all" else kind
     compared = compare_tuples(
-        [[one[:3] for one in tuples if wanted in (None, str(one.kind))] for tuples in found],
+        [[one[:3] for one in tuples if wanted in (None, str(one.kind))] for tuples in extracted],
         [[one[:3] for one in row.tuples if wanted in (None, one.kind)] for row in rows],
         encode=encode, bertscore=contextual, resamples=resamples, seed=seed,
     )  # fmt: skip
     if output is not None:
-        _write(output, rows, found)
-    sizes = {"dialogues": len(rows), "extracted": sum(map(len, found)), "human": sum(len(row.tuples) for row in rows)}
+        _write(output, rows, extracted)
+    sizes = {"dialogues": len(rows), "extracted": sum(map(len, extracted)), "human": sum(len(row.tuples) for row in rows)}
     if json:
         bootstrap = {"level": 0.95, "resamples": resamples, "seed": seed}
         relations = [asdict(row) for row in compared]
@@ -326,19 +326,19 @@ def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[E
 
 def _extracted(rows: Sequence[loaders.TupleRow], extractor: Extractor, quiet: bool) -> list[list[EventTuple]]:
     """Return the extracted tuples of every row."""
-    found: list[list[EventTuple]] = []
+    extracted: list[list[EventTuple]] = []
     waiting = iter(rows)
     with Meter("extracting", len(rows), noun="responses", quiet=quiet) as meter:
         while batch := list(islice(waiting, _BATCH)):
-            found += extractor.extract_batch([Item(row.history, row.response) for row in batch])
+            extracted += extractor.extract_batch([Item(row.history, row.response) for row in batch])
             meter.add(len(batch))
-    return found
+    return extracted
 
 
-def _write(output: Path, rows: Sequence[loaders.TupleRow], found: Sequence[Sequence[EventTuple]]) -> None:
+def _write(output: Path, rows: Sequence[loaders.TupleRow], extracted: Sequence[Sequence[EventTuple]]) -> None:
     """Write the extracted tuples."""
     with lines_to(output) as write:
-        for row, tuples in zip(rows, found, strict=True):
+        for row, tuples in zip(rows, extracted, strict=True):
             write(json_text({"id": row.id, "tuples": [dump(one) for one in tuples]}) + "\n")
 
 

@@ -112,11 +112,11 @@ def _items(
     assert file is not None
     rows = loaders.read_items(readable(file), columns=columns)
     if item is None:
-        found = list(islice(rows, first))
-        if not found:
+        first_rows = list(islice(rows, first))
+        if not first_rows:
             raise InputError(f"{file} has no item")
-        _check_end(found[-1], file)
-        return iter(found)
+        _check_end(first_rows[-1], file)
+        return iter(first_rows)
     if first > 1:
         raise InputError("--item and --first cannot be given together; give one of them")
     return iter([_named(rows, item, file)])
@@ -125,15 +125,15 @@ def _items(
 def _named(rows: Iterator[Item | ItemError], name: str, file: str) -> Item | ItemError:
     """Return the item with the ID ``name``, or else with this number; the file is read once, as far as needed."""
     number = int(name) if name.isdecimal() and len(name) < 10 else 0
-    place, by_number = 0, None
-    for place, row in enumerate(rows, 1):
+    count, by_number = 0, None
+    for count, row in enumerate(rows, 1):
         if isinstance(row, Item) and row.id == name:
             return row
         _check_end(row, file)
-        if place == number:
+        if count == number:
             by_number = row
     if by_number is None:
-        raise InputError(f"{file} has no item {name!r} among its {place:,}; give an ID of it, or a number from 1")
+        raise InputError(f"{file} has no item {name!r} among its {count:,}; give an ID of it, or a number from 1")
     return by_number
 
 
@@ -143,8 +143,8 @@ def _check_end(row: Item | ItemError, file: str) -> None:
         raise DamagedInput(f"{file} ends early, at record {row.line:,} ({row.reason}); get the whole file or an earlier item")
 
 
-def _explained(given: Item | ItemError, reasoner: reasoning.Reasoner) -> _Explained:
-    (row,) = reasoner.stream([given], explain=True)
+def _explained(source: Item | ItemError, reasoner: reasoning.Reasoner) -> _Explained:
+    (row,) = reasoner.stream([source], explain=True)
     item = row.item
     if item is None:
         return _Explained(row, {})
@@ -165,7 +165,7 @@ def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | 
         return json_text({"items": [_plain(one) for one in explained]}) + "\n"
     from .score import in_words
 
-    parts = [in_words(one.row, first=not place) + (_claims(one, graph) if cypher else "") for place, one in enumerate(explained)]
+    parts = [in_words(one.row, first=not index) + (_claims(one, graph) if cypher else "") for index, one in enumerate(explained)]
     return "".join(parts)
 
 
@@ -188,8 +188,8 @@ def _claims(explained: _Explained, graph: str | None) -> str:
         for claim in claims:
             where = f"{claim.source} {claim.dataset}".strip()
             lines.append(f"    {claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {where}")
-            given = " ".join(f"--param {shlex.quote(f'{key}={value}')}" for key, value in claim.parameters.items())
-            lines.append(f"      tacit cypher {shlex.quote(graph or 'GRAPH')} claim {given}")
+            parameters = " ".join(f"--param {shlex.quote(f'{key}={value}')}" for key, value in claim.parameters.items())
+            lines.append(f"      tacit cypher {shlex.quote(graph or 'GRAPH')} claim {parameters}")
     if any(one.claims for one in explained.explanations.values()):
         lines += ["", "  the query claim is", *(f"    {line}" for line in claim_query().text.splitlines())]
     return "".join(f"{visible(line)}\n" for line in lines)

@@ -52,8 +52,8 @@ def info(graph: opts.GraphArgument, json: opts.Json = False) -> None:
 def _half_loaded(url: str, name: str) -> str:
     """Return a sentence on an unfinished load and what to do."""
     if name == "link":
-        held = "is still running or was interrupted; if it is not running," if "://" in url else "was killed and wrote nothing;"
-        return f"tacit link {held} run it again"
+        state = "is still running or was interrupted; if it is not running," if "://" in url else "was killed and wrote nothing;"
+        return f"tacit link {state} run it again"
     if "://" in url:
         return (
             f"{name}: this load is still running or was interrupted, and some of its rows are in the graph; "
@@ -141,9 +141,9 @@ def index(
         return
     details: list[tuple[str, object]] = [(name, row[name]) for name in ("graph", "digest", "index")]
     if vectors is not None:
-        found = row["vectors"]
-        sizes = f"{found['found']:,} of {found['concepts']:,} concepts, {found['dimensions']:,} numbers each"
-        details += [("vectors", sizes), ("in", found["path"])]
+        aligned = row["vectors"]
+        sizes = f"{aligned['found']:,} of {aligned['concepts']:,} concepts, {aligned['dimensions']:,} numbers each"
+        details += [("vectors", sizes), ("in", aligned["path"])]
     show(facts([*details, ("size", size(row["bytes"]))]))
 
 
@@ -275,8 +275,8 @@ def link_graph(address: Address, quiet: bool) -> tuple[Linked, float]:
             with Meter("linking events", events, noun="events", quiet=quiet) as meter:
                 return link_events(opened, meter.add), meter.seconds
     except KeyboardInterrupt:
-        held = "has some of the links" if "://" in address.url else "is unchanged"
-        note(f"stopped; {address.url} {held}; run the same command again")
+        state = "has some of the links" if "://" in address.url else "is unchanged"
+        note(f"stopped; {address.url} {state}; run the same command again")
         raise
 
 

@@ -85,9 +85,9 @@ def infer(
                 shown += 1
                 if svg is not None and shown > 1:
                     raise InputError(f"{file} has several dialogues, and --svg draws one; choose it with --item ID")
-                place = _place(row, target, file)
+                turn = _place(row, target, file)
                 questions = chosen_questions or (QUESTIONS if row.question is None or target is not None else [row.question])
-                drawn = found = inference.answer(row.turns, place, questions, limit=limit)
+                drawn = found = inference.answer(row.turns, turn, questions, limit=limit)
                 write(_json(row, found) if json or output is not None else _text(row, found))
         if cypher and records.read and not json:
             _show_query()
@@ -107,8 +107,8 @@ def _place(row: loaders.Targets, target: int | None, file: str) -> int | None:
     return target - 1
 
 
-def _json(row: loaders.Targets, found: list[TurnAnswers]) -> str:
-    return json_text({"id": row.id, "turns": [dump(one) for one in found]}) + "\n"
+def _json(row: loaders.Targets, answers: list[TurnAnswers]) -> str:
+    return json_text({"id": row.id, "turns": [dump(one) for one in answers]}) + "\n"
 
 
 def _text(row: loaders.Targets, found: list[TurnAnswers]) -> str:
@@ -285,8 +285,8 @@ def _rows_to(
 
 def _choice_text(row: Chosen) -> str:
     lines = [f"{row.id}, {row.question.value}: {row.target}"]
-    for place, choice in enumerate(row.choices):
-        mark = "*" if place in row.chosen else " "
+    for index, choice in enumerate(row.choices):
+        mark = "*" if index in row.chosen else " "
         shares = ", ".join(f"{name} {share:+.2f}" for name, share in choice.shares.items())
         lines.append(f"{mark} {choice.score:+.2f} {choice.text} ({shares}{'; ' if choice.note else ''}{choice.note})")
         lines += [f"        {one.speaks}: {one.text}" for one in choice.evidence]

@@ -259,8 +259,8 @@ def _show(results: list[dict[str, Any]], summary: dict[str, Any]) -> None:
         total = sum(sum(result["rejected"].values()) for result in results)
         note(f"rejected lines{'' if total == len(rejects) else f', the first {len(rejects)} of {count(total)}'}:")
         for reject in rejects:
-            place = f"{reject['file']}:{reject['line']}" if reject["line"] else reject["file"]
-            note(f"  {place}: {reject['reason']}: {reject['excerpt']}")
+            position = f"{reject['file']}:{reject['line']}" if reject["line"] else reject["file"]
+            note(f"  {position}: {reject['reason']}: {reject['excerpt']}")
     print()
     show(facts([("graph", summary["graph"]), ("assertions", summary["assertions"]), ("digest", summary["digest"])]))
 

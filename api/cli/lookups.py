@@ -40,8 +40,8 @@ def neighbours(
         [uri] = resolve(source, [text], language)
         if relation:
             check_known(relation, relations_of(source))
-        found = [dump(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
-    _answer(found, ("text", ">weight", ">hop", "uri"), json, f"no concept is exactly {hop} hops from {text!r}")
+        rows = [dump(neighbour) for neighbour in source.neighbours(uri, hop, limit, relation or None)]
+    _answer(rows, ("text", ">weight", ">hop", "uri"), json, f"no concept is exactly {hop} hops from {text!r}")
 
 
 def hops(
@@ -66,7 +66,7 @@ def hops(
         for text in dict.fromkeys(unknown):
             near = [] if index is None else index.near(text, language=language)
             notes.append(f"{text!r} is not in {store.url}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    column = {uri: place for place, uri in enumerate(known)}
+    column = {uri: number for number, uri in enumerate(known)}
     rows = [
         {"source": source, "target": target, "hops": -1 if uri is None or distances is None else int(distances[0, column[uri]])}
         for target, uri in zip(targets, others, strict=True)
@@ -103,13 +103,13 @@ def paths(
         else:
             start, end = resolve(store, [source, target], language)
             ways = store.paths(start, end, max_hops, limit)
-        found = [dump(path, FoundPath) for path in ways]
+        rows = [dump(path, FoundPath) for path in ways]
     if svg is not None:
         if not ways:
             raise InputError(f"no path of at most {max_hops} hops joins {source!r} and {target!r}, so there is no picture")
         write_file(svg, reasoning.draw_paths(ways).encode())
     title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
-    _answer(found, (">hops", ">strength", "text"), json, title)
+    _answer(rows, (">hops", ">strength", "text"), json, title)
 
 
 class MultiValueCommand(opts.GraphFirst):
@@ -123,9 +123,9 @@ def spread(args: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return ``args`` with each option of ``names`` repeated before each of its values."""
     result: list[str] = []
     current, fresh = "", False
-    for place, word in enumerate(args):
+    for index, word in enumerate(args):
         if word == "--":
-            return [*result, *args[place:]]
+            return [*result, *args[index:]]
         name = word.partition("=")[0]
         if name in names:
             current, fresh = name, "=" not in word
@@ -158,8 +158,8 @@ def triples(
         uris = resolve(store, [*between, *others], language)
         left = list(dict.fromkeys(uris[: len(between)]))
         right = list(dict.fromkeys(uris[len(between) :]))
-        found = [dump(path, FoundPath) for path in islice(store.triples_between(left, right, length), limit)]
-    _answer(found, (">strength", "text"), json, f"no path of exactly {hops} {'hop' if hops == 1 else 'hops'} joins the two sets")
+        rows = [dump(path, FoundPath) for path in islice(store.triples_between(left, right, length), limit)]
+    _answer(rows, (">strength", "text"), json, f"no path of exactly {hops} {'hop' if hops == 1 else 'hops'} joins the two sets")
 
 
 def tails(
@@ -181,18 +181,18 @@ def tails(
     with open_store(opts.address_at(graph)) as store:
         if relation:
             check_known([relation], relations_of(store))
-        found = [] if head.startswith("/c/") else [dump(assertion) for assertion in store.tails(head, relation, limit)]
-        if not found and limit != 0 and isinstance(store, LinksEvents):
+        rows = [] if head.startswith("/c/") else [dump(assertion) for assertion in store.tails(head, relation, limit)]
+        if not rows and limit != 0 and isinstance(store, LinksEvents):
             (concept,) = store.resolve([head])
             if concept is not None and (head.startswith("/c/") or store.link_manifest().links):
                 mentioned = [dump(one) for one in store.concept_tails(concept, relation, limit)]
                 nothing = f"{head!r} has no {relation or 'tails'} here, and neither has an event that mentions it"
                 _answer(mentioned, ("relation", "tail_text", ">events", "event_text", ">weight"), json, nothing)
                 return
-        if not found and limit != 0 and not store.tails(head, None, 1):
+        if not rows and limit != 0 and not store.tails(head, None, 1):
             kind = "concept" if head.startswith("/c/") else "event"
             raise UnknownName(f"{store.url} has no tails of the {kind} {head!r}; tacit heads finds events by their words")
-    _answer(found, ("relation", "tail_text", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
+    _answer(rows, ("relation", "tail_text", ">weight", "source", "dataset"), json, f"{head!r} has no {relation} here")
 
 
 def heads(
@@ -204,10 +204,10 @@ def heads(
     """Find events by their words, exact matches and short ones first."""
     event_uri(text)
     with open_store(opts.address_at(graph)) as store:
-        found = store.heads(text, limit)
-        if not found and limit != 0:
+        uris = store.heads(text, limit)
+        if not uris and limit != 0:
             raise InputError(f"no event in {store.url} contains {text!r}; try fewer words")
-    _answer([{"text": text_of(uri), "uri": uri} for uri in found], ("text", "uri"), json)
+    _answer([{"text": text_of(uri), "uri": uri} for uri in uris], ("text", "uri"), json)
 
 
 def _answer(rows: Sequence[dict[str, Any]], columns: Sequence[str], json: bool, nothing: str = "nothing found") -> None:

@@ -47,26 +47,26 @@ class GraphFirst(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         default = None if ctx.resilient_parsing or "--help" in args else default_graph()
         if default:
-            found = self._arguments(args)
+            indices = self._arguments(args)
             names = [one for one in self.params if one.param_type_name == "argument"]
             needed = max(sum(one.required for one in names), min(2, len(names)))
-            if len(found) < needed or not ("://" in args[found[0]] or os.path.lexists(args[found[0]])):
-                place = found[0] if found else len(args)
-                args = [*args[:place], default, *args[place:]]
+            if len(indices) < needed or not ("://" in args[indices[0]] or os.path.lexists(args[indices[0]])):
+                index = indices[0] if indices else len(args)
+                args = [*args[:index], default, *args[index:]]
         return super().parse_args(ctx, args)
 
     def _arguments(self, args: Sequence[str]) -> list[int]:
         """Return the indices of the words that are neither options nor their values."""
         takes_value = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        found: list[int] = []
-        place = 0
-        while place < len(args):
-            if args[place] == "--":
-                return [*found, *range(place + 1, len(args))]
-            if not args[place].startswith("-") or args[place] == "-":
-                found.append(place)
-            place += 2 if args[place] in takes_value else 1
-        return found
+        indices: list[int] = []
+        index = 0
+        while index < len(args):
+            if args[index] == "--":
+                return [*indices, *range(index + 1, len(args))]
+            if not args[index].startswith("-") or args[index] == "-":
+                indices.append(index)
+            index += 2 if args[index] in takes_value else 1
+        return indices
 
 
 def argument(metavar: str, help: str, *, default: str | bool = True, **more: Any) -> Any:

@@ -112,25 +112,25 @@ def _json(
     reasoner: reasoning.Reasoner | None,
 ) -> str:
     best = texts[0] if ranked is None else ranked.best.text
-    found: dict[str, Any] = {"id": row.id, "history": row.turns, "response": best}
+    output: dict[str, Any] = {"id": row.id, "history": row.turns, "response": best}
     if row.references:
-        found["references"] = row.references
-    found |= {"responses": texts, "signature": str(responder.signature)}
+        output["references"] = row.references
+    output |= {"responses": texts, "signature": str(responder.signature)}
     if ranked is not None and reasoner is not None:
-        found["ranking"] = [{"number": one.number, "rank": one.rank, "scores": one.values} for one in ranked.candidates]
-        found["edges"] = [dump(edge) for edge in ranked.edges]
-        found["metrics"] = reasoner.signatures
-    return json_text(found) + "\n"
+        output["ranking"] = [{"number": one.number, "rank": one.rank, "scores": one.values} for one in ranked.candidates]
+        output["edges"] = [dump(edge) for edge in ranked.edges]
+        output["metrics"] = reasoner.signatures
+    return json_text(output) + "\n"
 
 
 def _text(row: loaders.History, texts: tuple[str, ...], ranked: Reranked | None) -> str:
     lines = [f"{row.id}: {row.turns[-1]}"]
     if ranked is None:
         return "\n".join([*lines, *(f"  {text}" for text in texts)]) + "\n"
-    for place, one in enumerate(ranked.candidates):
+    for rank, one in enumerate(ranked.candidates):
         values = ", ".join(f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in one.values.items())
-        lines.append(f"{'*' if place == 0 else ' '} {one.text} ({values})")
-        if place == 0:
+        lines.append(f"{'*' if rank == 0 else ' '} {one.text} ({values})")
+        if rank == 0:
             lines += [f"      {_edge(edge)}" for edge in ranked.edges[:_SHOWN]] or ["      no edge"]
     return "\n".join(lines) + "\n"
 
@@ -160,22 +160,24 @@ def perplexity(
     opened = open_causal(model, device=device)
     items = read_all(loaders.read_items(file, strict=strict), file, "a response")
     with Meter("reading", len(items), noun="responses", quiet=quiet) as meter:
-        found = measure(opened, [Turn(item.history, item.response) for item in items], lambda done: meter.reach(done, len(items)))
-    low, high = found.interval([str(item.id).rpartition("/")[0] or item.id for item in items])
+        measured = measure(
+            opened, [Turn(item.history, item.response) for item in items], lambda done: meter.reach(done, len(items))
+        )
+    low, high = measured.interval([str(item.id).rpartition("/")[0] or item.id for item in items])
     if output is not None:
         with lines_to(output, apart_from=file) as write:
-            for item, nats, number in zip(items, found.nats.tolist(), found.tokens.tolist(), strict=True):
+            for item, nats, number in zip(items, measured.nats.tolist(), measured.tokens.tolist(), strict=True):
                 each = nats / number if number else None
                 write(json_text({"id": item.id, "nats_per_token": each, "tokens": number}) + "\n")
     row = {
-        "perplexity": found.value, "low": low, "high": high, "responses": len(items), "tokens": int(found.tokens.sum()),
+        "perplexity": measured.value, "low": low, "high": high, "responses": len(items), "tokens": int(measured.tokens.sum()),
         "model": opened.signature,
     }  # fmt: skip
     if json:
         print_json(row)
         return
     show(facts([
-        ("perplexity", f"{found.value:.2f}"), ("95% interval", f"{low:.2f} to {high:.2f}"), ("responses", f"{len(items):,}"),
+        ("perplexity", f"{measured.value:.2f}"), ("95% interval", f"{low:.2f} to {high:.2f}"), ("responses", f"{len(items):,}"),
         ("tokens", f"{row['tokens']:,}"), ("model", opened.signature),
     ]))  # fmt: skip
 
@@ -220,9 +222,9 @@ def prompts(
 def _names(path: Path) -> frozenset[str]:
     """Return the names in a file."""
     try:
-        found = frozenset(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+        names = frozenset(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the names in {path} cannot be read; give a UTF-8 text file with one name a line") from error
-    if not found:
+    if not names:
         raise InputError(f"{path} has no names; give a file with one name a line")
-    return found
+    return names

@@ -169,12 +169,12 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
         raise
 
 
-def _form(output: Path | None, given: str | None, printed: bool) -> Form:
+def _form(output: Path | None, named: str | None, printed: bool) -> Form:
     """Return the format of the rows: as given, or by the suffix of the output."""
     from ..scoring.rows import Form
 
     by_name = Form.JSONL if output is None else Form.of(output)
-    form = by_name if given is None or (given == "jsonl" and by_name is Form.GZIP) else Form(given)
+    form = by_name if named is None or (named == "jsonl" and by_name is Form.GZIP) else Form(named)
     if form is Form.PARQUET:
         if printed:
             raise InputError(
@@ -184,7 +184,7 @@ def _form(output: Path | None, given: str | None, printed: bool) -> Form:
             raise InputError("Parquet needs a regular file to write to; name one with --output")
     if form.delimited and printed:
         raise InputError("--text and --json print rows in another form than CSV; leave them out, or write .jsonl")
-    if given is None and form is Form.GZIP and output is not None and Path(output.stem).suffix in (".csv", ".tsv"):
+    if named is None and form is Form.GZIP and output is not None and Path(output.stem).suffix in (".csv", ".tsv"):
         raise InputError(f"{output}: CSV is written without compression; name it .csv, .tsv or .jsonl.gz")
     return form
 

@@ -126,11 +126,11 @@ def _access(
     }  # fmt: skip
 
 
-def _application(opened: KnowledgeGraph, names: Sequence[str], options: Options, **given: Any) -> FastAPI:
+def _application(opened: KnowledgeGraph, names: Sequence[str], options: Options, **arguments: Any) -> FastAPI:
     """Return the service over an open graph, ready for its first request; ``given`` are arguments of ``create_app``."""
     from ..server.app import create_app
 
-    app = create_app(reasoning.Reasoner(opened, names, options=options), opened, **given)
+    app = create_app(reasoning.Reasoner(opened, names, options=options), opened, **arguments)
     warm(opened)
     return app
 
@@ -184,8 +184,8 @@ def mcp(
     An agent's program starts it by itself; docs/agents.md has the line of configuration for each.
     """
     if http is None:
-        for name, given in (("--keys", keys), ("--host-name", host_name), ("--no-auth", no_auth)):
-            if given:
+        for name, value in (("--keys", keys), ("--host-name", host_name), ("--no-auth", no_auth)):
+            if value:
                 raise InputError(
                     f"{name} needs --http, since there is only one client without it; add --http, or leave {name} out"
                 )
@@ -207,9 +207,9 @@ def mcp(
             opened = stack.enter_context(open_engine(opts.address_at(graph), engine, quiet=quiet))
 
         def app() -> FastAPI:
-            found = _application(opened, names, options, **access, logging=bound is not None and not quiet)
-            stack.callback(found.state.service.close)
-            return found
+            application = _application(opened, names, options, **access, logging=bound is not None and not quiet)
+            stack.callback(application.state.service.close)
+            return application
 
         watched = _watched(default, quiet)
         if bound is None:

@@ -84,14 +84,14 @@ def from_config(key: str) -> bool:
 
 def config_options(names: Sequence[str]) -> Options:
     """Return the options in the file for the metrics ``names``."""
-    found: Options = {}
+    options: Options = {}
     config = current_config()
     if config is not None:
         for metric in config.options:
             own = check_options(config, metric, values=metric in names)
             if metric in names:
-                found[metric] = own
-    return found
+                options[metric] = own
+    return options
 
 
 def took_option(metric: str, name: str, value: Any) -> None:

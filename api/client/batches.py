@@ -35,29 +35,29 @@ class BatchSizer:
         size: number of items of the next request; characters: maximum number of characters of a request.
     """
 
-    def __init__(self, most: int | None = None, timeout: float = 60.0) -> None:
-        if most is not None and most < 1:
-            raise InputError(f"batch_size must be >= 1, not {most}")
-        self._most = most or LARGEST_BATCH
+    def __init__(self, largest: int | None = None, timeout: float = 60.0) -> None:
+        if largest is not None and largest < 1:
+            raise InputError(f"batch_size must be >= 1, not {largest}")
+        self._largest = largest or LARGEST_BATCH
         self._timeout = timeout
         self._aim = min(_SECONDS, timeout / 6)
         self._each = 0.0
-        self.size = min(_FIRST, self._most)
+        self.size = min(_FIRST, self._largest)
         self.characters = LONGEST_BATCH
 
     def keep_within(self, limits: Mapping[str, Any], requests: int = 1) -> None:
         """Apply the ``limits`` of ``/v1/info`` (any may be missing) for ``requests`` concurrent requests."""
-        largest = [self._most, limits.get("items", LARGEST_BATCH), limits.get("waiting_items", 1 << 30) // (2 * requests)]
-        self._most = max(1, min(largest))
+        largest = [self._largest, limits.get("items", LARGEST_BATCH), limits.get("waiting_items", 1 << 30) // (2 * requests)]
+        self._largest = max(1, min(largest))
         self._aim = min(self._aim, limits.get("request_seconds", 60.0) / 6)
         self.characters = max(1, min(LONGEST_BATCH, limits.get("body_bytes", 1 << 30) // 8))
-        self.size = min(self.size, self._most)
+        self.size = min(self.size, self._largest)
 
     def succeeded(self, items: int, seconds: float) -> None:
         """Adapt the size after a request of ``items`` that took ``seconds``."""
         each = max(seconds, 1e-6) / items
         self._each = each if not self._each else _NEW * each + (1 - _NEW) * self._each
-        self.size = max(1, min(self._most, 2 * items, 2 * self.size, int(self._aim / self._each)))
+        self.size = max(1, min(self._largest, 2 * items, 2 * self.size, int(self._aim / self._each)))
 
     def reduce(self) -> None:
         """Halve the size, after the service was busy or refused a batch."""
@@ -96,8 +96,8 @@ def check_concurrency(concurrency: int) -> int:
 def batches(items: Iterable[StreamItem], sizer: BatchSizer) -> Iterator[Batch]:
     """Yield the items in batches of ``sizer.size``, or fewer if they are long; an item that cannot be scored keeps its place."""
     batch, length = Batch(), 0
-    for given in items:
-        item = checked(given)
+    for entry in items:
+        item = checked(entry)
         if isinstance(item, ItemScores):
             batch.rows.append(item)
         else:

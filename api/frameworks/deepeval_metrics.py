@@ -138,12 +138,12 @@ class TacitConversationalMetric(_Tacit, BaseConversationalMetric):  # type: igno
             InputError: no turn of the assistant has a turn before it.
         """
         texts = [turn.content for turn in test_case.turns]
-        replies = [place for place, turn in enumerate(test_case.turns) if place and turn.role == "assistant"]
+        replies = [index for index, turn in enumerate(test_case.turns) if index and turn.role == "assistant"]
         if not replies:
             raise InputError("the conversation has no reply: no turn of the assistant has a turn before it; add one")
         if self.turns == "last":
             return self._take([("", self.judge(texts[: replies[-1]], texts[replies[-1]]))])
-        return self._take([(f"turn {place + 1}", self.judge(texts[:place], texts[place])) for place in replies])
+        return self._take([(f"turn {index + 1}", self.judge(texts[:index], texts[index])) for index in replies])
 
     async def a_measure(self, test_case: ConversationalTestCase, *_args: Any, **_options: Any) -> float | None:
         """Score as :meth:`measure` does, in a thread."""

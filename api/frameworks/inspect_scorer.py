@@ -64,7 +64,7 @@ def _dialogue(state: TaskState) -> tuple[tuple[str, ...], str]:
     from ...loaders.dialogues import history_of
 
     messages = [{"role": message.role, "content": message.text} for message in state.messages if message.text.strip()]
-    last = max((place for place, message in enumerate(messages) if message["role"] == "assistant"), default=None)
+    last = max((index for index, message in enumerate(messages) if message["role"] == "assistant"), default=None)
     replied = messages[last]["content"] if last is not None else ""
     response = state.output.completion if state.output.choices else replied
     if last is not None and replied.strip() == response.strip():

@@ -66,8 +66,8 @@ def tacit_scorer(
 
     passing = None if judge.threshold is None else judge.passes
     about = "Commonsense score of a response, with its evidence."
-    found: Scorer = scorer(score, name=name, description=about, pass_if=passing)
-    return found
+    made: Scorer = scorer(score, name=name, description=about, pass_if=passing)
+    return made
 
 
 def history_in(inputs: Any) -> tuple[str, ...]:
@@ -109,21 +109,21 @@ def response_in(outputs: Any) -> str:
     """
     from ...loaders.dialogues import BrokenRecord, history_of
 
-    found: Any = outputs
+    response: Any = outputs
     if isinstance(outputs, Mapping):
         choices, messages = outputs.get("choices"), outputs.get("messages")
         if isinstance(choices, Sequence) and choices and isinstance(choices[0], Mapping):
-            found = (choices[0].get("message") or {}).get("content")
+            response = (choices[0].get("message") or {}).get("content")
         elif messages is not None:
             try:
-                found = next(iter(reversed(history_of({"messages": messages}))), None)
+                response = next(iter(reversed(history_of({"messages": messages}))), None)
             except BrokenRecord as broken:
                 raise InputError(f"the outputs cannot be read: {broken}; give {_OUTPUTS}, or a function read") from None
         else:
-            found = next((outputs[key] for key in ("response", "content") if key in outputs), None)
-    if not isinstance(found, str):
+            response = next((outputs[key] for key in ("response", "content") if key in outputs), None)
+    if not isinstance(response, str):
         raise InputError(f"the outputs, of type {type(outputs).__name__}, have no response; give {_OUTPUTS}, or a function read")
-    return found
+    return response
 
 
 def _feedback(results: Sequence[MetricResult]) -> Feedback:

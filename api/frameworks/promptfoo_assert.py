@@ -73,8 +73,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=8)
 def _judge(settings: str) -> ResponseScorer:
     """Return the scorer for some settings as JSON; the same one for each call in a process."""
-    given = json.loads(settings)
-    return ResponseScorer(given.pop("metrics", None), **given)
+    arguments = json.loads(settings)
+    return ResponseScorer(arguments.pop("metrics", None), **arguments)
 
 
 def _history(context: Mapping[str, Any], name: str | None) -> tuple[str, ...]:
@@ -82,9 +82,9 @@ def _history(context: Mapping[str, Any], name: str | None) -> tuple[str, ...]:
     variables = context.get("vars") or {}
     if name is not None and name not in variables:
         raise InputError(f"the test has no variable {name!r}, which history names in the config of the assertion; add it to vars")
-    given = variables.get(name or _HISTORY)
-    if given is not None:
-        return _turns(given, f"the variable {name or _HISTORY!r}")
+    value = variables.get(name or _HISTORY)
+    if value is not None:
+        return _turns(value, f"the variable {name or _HISTORY!r}")
     prompt = context.get("prompt")
     if prompt is None:
         raise InputError(
@@ -94,14 +94,14 @@ def _history(context: Mapping[str, Any], name: str | None) -> tuple[str, ...]:
     return _turns(listed, "the prompt") if listed is not None else (prompt,)
 
 
-def _turns(given: Any, what: str) -> tuple[str, ...]:
+def _turns(value: Any, what: str) -> tuple[str, ...]:
     """Return the turns in a list of texts or messages, or in a text."""
     from ...loaders.dialogues import BrokenRecord, history_of
 
-    listed = _listed(given) if isinstance(given, str) else given
+    listed = _listed(value) if isinstance(value, str) else value
     of_messages = isinstance(listed, list) and bool(listed) and isinstance(listed[0], dict)
     try:
-        return history_of({"messages": listed} if of_messages else {"history": given})
+        return history_of({"messages": listed} if of_messages else {"history": value})
     except BrokenRecord as broken:
         raise InputError(f"{what} cannot be read as a history: {broken}; give a list of texts, or of messages") from None
 
@@ -111,7 +111,7 @@ def _listed(text: Any) -> list[Any] | None:
     if not isinstance(text, str) or not text.lstrip().startswith("["):
         return None
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError:
         return None
-    return found if isinstance(found, list) and all(isinstance(one, str | dict) for one in found) else None
+    return parsed if isinstance(parsed, list) and all(isinstance(one, str | dict) for one in parsed) else None

@@ -162,7 +162,7 @@ class ResponseScorer:
         from ..opening import with_vectors
 
         names = self.metrics
-        options = {name: with_vectors(dict(given)) for name, given in (self._options or {}).items()}
+        options = {name: with_vectors(dict(own)) for name, own in (self._options or {}).items()}
         graph = self.graph if any(metric_kind(name).graph for name in names) else None
         return Reasoner(graph, names, options=options)
 
@@ -188,11 +188,11 @@ def metadata_of(results: Sequence[MetricResult]) -> dict[str, Any]:
     then a ``note``; ``others`` has the results of the other metrics, when there are any.
     """
     headline, *others = results
-    found = headline.to_dict()
-    del found["value"]
+    metadata = headline.to_dict()
+    del metadata["value"]
     if headline.label:
-        found["label"] = headline.label
-    return found | ({"others": [other.to_dict() for other in others]} if others else {})
+        metadata["label"] = headline.label
+    return metadata | ({"others": [other.to_dict() for other in others]} if others else {})
 
 
 def _named(metrics: str | Sequence[str] | None) -> tuple[str, ...] | None:

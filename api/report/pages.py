@@ -85,11 +85,11 @@ def safe(text: object) -> str:
 def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, head: bool = True) -> str:
     """Return a table whose columns from index ``numbers`` on are right-aligned numbers (0: none)."""
 
-    def kind(place: int) -> str:
-        return ' class="number"' if numbers and place >= numbers else ""
+    def kind(index: int) -> str:
+        return ' class="number"' if numbers and index >= numbers else ""
 
-    first = "".join(f'<th scope="col"{kind(place)}>{safe(name)}</th>' for place, name in enumerate(columns))
-    lines = ["<tr>" + "".join(f"<td{kind(place)}>{safe(cell)}</td>" for place, cell in enumerate(row)) + "</tr>" for row in rows]
+    first = "".join(f'<th scope="col"{kind(index)}>{safe(name)}</th>' for index, name in enumerate(columns))
+    lines = ["<tr>" + "".join(f"<td{kind(index)}>{safe(cell)}</td>" for index, cell in enumerate(row)) + "</tr>" for row in rows]
     top = f"<thead><tr>{first}</tr></thead>" if head else ""
     return f'<div class="scroll"><table>{top}<tbody>{"".join(lines)}</tbody></table></div>'
 
@@ -134,12 +134,12 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
     worst, best = column.worst, column.best
     if column.number <= EXTREMES:
         worst = []
-    taken = {place for _, place, _ in worst}
+    taken = {position for _, position, _ in worst}
     for what, rows in (("Worst", worst), ("Best", [row for row in best if row[1] not in taken])):
         if rows:
             yield f"<h3>{what}</h3>"
-        for value, place, item in rows:
-            one = explanations.get((name, place))
+        for value, position, item in rows:
+            one = explanations.get((name, position))
             shown = f"{value:.3f}"
             if one is not None and one.score.percentile is not None:
                 shown += f", percentile {one.score.percentile:g}"
@@ -194,18 +194,18 @@ def _list(collected: Collected) -> Iterator[str]:
 _SIDE = 480  # width of a picture beside another, in pixels
 
 
-def comparison_page(found: SystemComparison, first: str, second: str) -> str:
+def comparison_page(comparison: SystemComparison, first: str, second: str) -> str:
     """Return the page; ``first`` and ``second`` name the inputs."""
     heads = ("metric", "pairs", "A", "B", "B - A", "95% interval", "p", "B better", "equal", "A better")
     body = [
         "<h1>Two systems compared</h1>", as_table(("", ""), [("A", first), ("B", second)], numbers=0, head=False),
-        as_table(heads, [_difference(row) for row in found.metrics], numbers=1),
+        as_table(heads, [_difference(row) for row in comparison.metrics], numbers=1),
         '<p class="quiet">Intervals and p-values are of a bootstrap over conversations.</p>',
     ]  # fmt: skip
-    body += [f'<p class="signature">{safe(signature)}</p>' for signature in found.signatures.values()]
-    if found.largest:
-        body.append(f"<h2>Largest differences by {safe(found.largest[0].metric)}</h2>")
-    body += [_contrast(one) for one in found.largest]
+    body += [f'<p class="signature">{safe(signature)}</p>' for signature in comparison.signatures.values()]
+    if comparison.largest:
+        body.append(f"<h2>Largest differences by {safe(comparison.largest[0].metric)}</h2>")
+    body += [_contrast(one) for one in comparison.largest]
     return page(f"{first} and {second}", body)
 
 

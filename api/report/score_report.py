@@ -72,8 +72,8 @@ class Column:
 
     def quantiles(self) -> list[float]:
         """The values at :data:`QUANTILES`, with linear interpolation."""
-        found: list[float] = np.quantile(self.values, QUANTILES).tolist() if self.values else []
-        return found
+        quantiles: list[float] = np.quantile(self.values, QUANTILES).tolist() if self.values else []
+        return quantiles
 
     def add(self, value: float, place: int, item: Item, random: Random) -> None:
         """Add one value."""
@@ -85,9 +85,9 @@ class Column:
             self.values.append(value)
         elif (slot := random.randrange(self.number)) < MOST_VALUES:
             self.values[slot] = value
-        found = (value, place, item)
-        self.worst = sorted([*self.worst, found], key=lambda one: (one[0], one[1]))[:EXTREMES]
-        self.best = sorted([*self.best, found], key=lambda one: (-one[0], one[1]))[:EXTREMES]
+        entry = (value, place, item)
+        self.worst = sorted([*self.worst, entry], key=lambda one: (one[0], one[1]))[:EXTREMES]
+        self.best = sorted([*self.best, entry], key=lambda one: (-one[0], one[1]))[:EXTREMES]
 
 
 class Collected:
@@ -196,35 +196,35 @@ def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
 
     The number of bins is the rounded square root of the number of values, 1..40; 1 if they are equal up to rounding.
     """
-    least, most = min(values), max(values)
+    smallest, largest = min(values), max(values)
     bins = min(_MOST, max(1, round(len(values) ** 0.5)))
-    if most - least <= 2 * bins * np.spacing(max(-least, most)):
+    if largest - smallest <= 2 * bins * np.spacing(max(-smallest, largest)):
         bins = 1
     counts: list[int] = np.histogram(values, bins)[0].tolist()
-    return counts, least, most
+    return counts, smallest, largest
 
 
 def histogram(values: Sequence[float], name: str) -> str:
     """Return the histogram of ``values`` (at least one) of the metric ``name`` as SVG."""
-    counts, least, most = counted(values)
+    counts, smallest, largest = counted(values)
     highest = max(counts)
     width = (_WIDTH - 2 * _LEFT) / len(counts)
     room = _HEIGHT - _BOTTOM - _TOP
     marks = []
-    for place, number in enumerate(counts):
+    for index, number in enumerate(counts):
         height = room * number / highest
-        start, end = (least + (most - least) * edge / len(counts) for edge in (place, place + 1))
+        start, end = (smallest + (largest - smallest) * edge / len(counts) for edge in (index, index + 1))
         marks.append(
-            f'<rect x="{_LEFT + place * width + 0.5:.1f}" y="{_TOP + room - height:.1f}" width="{max(width - 1, 0.5):.1f}" '
+            f'<rect x="{_LEFT + index * width + 0.5:.1f}" y="{_TOP + room - height:.1f}" width="{max(width - 1, 0.5):.1f}" '
             f'height="{height:.1f}" fill="#0072b2"><title>{start:.3f} to {end:.3f}: {number:,}</title></rect>'
         )
     floor = _HEIGHT - _BOTTOM
-    title = escape(f"Histogram of {name}, {least:.3f} to {most:.3f}, at most {highest:,} values in a bin")
+    title = escape(f"Histogram of {name}, {smallest:.3f} to {largest:.3f}, at most {highest:,} values in a bin")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
         f'role="img" aria-label="{title}" font-family="Helvetica, Arial, sans-serif" font-size="11" fill="#57606a">'
         f'<title>{title}</title><rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>{"".join(marks)}'
-        f'<path d="M{_LEFT} {floor}H{_WIDTH - _LEFT}" stroke="#8a94a0"/><text x="{_LEFT}" y="{floor + 15}">{least:.3f}</text>'
-        f'<text x="{_WIDTH - _LEFT}" y="{floor + 15}" text-anchor="end">{most:.3f}</text>'
+        f'<path d="M{_LEFT} {floor}H{_WIDTH - _LEFT}" stroke="#8a94a0"/><text x="{_LEFT}" y="{floor + 15}">{smallest:.3f}</text>'
+        f'<text x="{_WIDTH - _LEFT}" y="{floor + 15}" text-anchor="end">{largest:.3f}</text>'
         f'<text x="{_LEFT}" y="12">{highest:,}</text></svg>'
     )

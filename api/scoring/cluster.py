@@ -139,8 +139,8 @@ def _answer_schema() -> pa.Schema:
 
 def _error(kind: str, fault: str) -> TacitError:
     """Return the error that a worker raised."""
-    found = getattr(errors, kind, TacitError)
-    error: TacitError = found.__new__(found, fault)
+    error_type = getattr(errors, kind, TacitError)
+    error: TacitError = error_type.__new__(error_type, fault)
     return error
 
 

@@ -75,16 +75,16 @@ def score_frame(
         )
     chosen = reasoner or Reasoner()
     names = [metric.name for metric in chosen.metrics]
-    places: list[int] = []
+    row_numbers: list[int] = []
     parts: list[pa.Table] = []
     schema = _schema(names, explain)
     with Meter("scoring", None, noun="items", quiet=quiet) as meter:
-        rows = chosen.stream(_items(named, places), batch_size=batch_size, explain=explain)
+        rows = chosen.stream(_items(named, row_numbers), batch_size=batch_size, explain=explain)
         while block := list(islice(rows, _AT_ONCE)):
             parts.append(pa.Table.from_pylist([_row(row, names, explain) for row in block], schema))
             meter.add(len(block))
-    found = pa.concat_tables(parts).unify_dictionaries() if parts else schema.empty_table()
-    return found.add_column(0, "row", pa.array(places, pa.int64()))
+    scored = pa.concat_tables(parts).unify_dictionaries() if parts else schema.empty_table()
+    return scored.add_column(0, "row", pa.array(row_numbers, pa.int64()))
 
 
 def _table(frame: Any) -> pa.Table:
@@ -119,18 +119,18 @@ def _renamed(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
     return table.select(kept).rename_columns([field_of.get(name, name.strip().lower()) for name in kept])
 
 
-def _items(table: pa.Table, places: list[int]) -> Iterator[Item | ItemError]:
+def _items(table: pa.Table, row_numbers: list[int]) -> Iterator[Item | ItemError]:
     """Yield the items of the rows; ``places`` gets the number of the row of each."""
     number = 0
     for batch in table.to_batches(_AT_ONCE):
         for record in batch.to_pylist():
-            found: Sequence[Item | ItemError]
+            items: Sequence[Item | ItemError]
             try:
-                found = items_in({name: value for name, value in record.items() if value is not None}, number + 1)
+                items = items_in({name: value for name, value in record.items() if value is not None}, number + 1)
             except BrokenRecord as broken:
-                found = [ItemError(number + 1, str(broken))]
-            for item in found:
-                places.append(number)
+                items = [ItemError(number + 1, str(broken))]
+            for item in items:
+                row_numbers.append(number)
                 yield item
             number += 1
 
@@ -141,18 +141,18 @@ def _schema(names: Sequence[str], explain: bool) -> pa.Schema:
 
 
 def _row(row: ItemScores, names: Sequence[str], explain: bool) -> dict[str, Any]:
-    found = columns_of(row, False)
+    columns = columns_of(row, False)
     if explain and row.error is None:
-        found |= {f"evidence.{name}": _pieces(row.scores[name]) for name in names}
-    return found
+        columns |= {f"evidence.{name}": _pieces(row.scores[name]) for name in names}
+    return columns
 
 
 def _pieces(score: Score) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
 
     def add(pieces: Sequence[Piece], depth: int) -> None:
         for piece in pieces:
-            found.append(
+            rows.append(
                 {
                     "depth": depth, "kind": piece.kind, "name": piece.name, "value": _finite(piece.value),
                     "share": _finite(piece.share), "response": piece.response and piece.response.text, "turn": piece.turn,
@@ -163,7 +163,7 @@ def _pieces(score: Score) -> list[dict[str, Any]]:
             add(piece.rests_on, depth + 1)
 
     add(score.evidence.pieces, 0)
-    return found
+    return rows
 
 
 def _finite(value: float) -> float | None:

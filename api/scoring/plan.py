@@ -37,10 +37,10 @@ class Shard:
     @property
     def digest(self) -> str:
         """The sha256 of the records, in hex."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for line in self.lines:
-            found.update(b"%d\0%s\0%s\n" % (line.number, (line.flaw or "").encode(), line.data))
-        return found.hexdigest()
+            digest.update(b"%d\0%s\0%s\n" % (line.number, (line.flaw or "").encode(), line.data))
+        return digest.hexdigest()
 
 
 def read_shards(
@@ -58,7 +58,7 @@ def read_shards(
     source = ByteSource(file)
     try:
         number = count = weight = 0
-        held: list[Line] = []
+        lines: list[Line] = []
         damage: Line | None = None
         for line in item_records(source, columns):
             if isinstance(line.flaw, Damage):
@@ -67,12 +67,12 @@ def read_shards(
             count += 1
             weight += len(line.data)
             if number not in without:
-                held.append(line)
+                lines.append(line)
             if count == size or weight >= MOST_BYTES:
-                yield Shard(number, tuple(held)) if held else number
-                number, count, weight, held = number + 1, 0, 0, []
+                yield Shard(number, tuple(lines)) if lines else number
+                number, count, weight, lines = number + 1, 0, 0, []
         if count:
-            yield Shard(number, tuple(held)) if held else number
+            yield Shard(number, tuple(lines)) if lines else number
         if damage is not None:
             raise DamagedInput(f"{file} ends early, at record {damage.number:,} ({damage.flaw})")
     finally:

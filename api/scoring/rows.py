@@ -101,21 +101,21 @@ def _groups(parts: Iterable[Path], schema: pa.Schema) -> Iterator[pa.Table]:
     """Yield tables of at most a row group each."""
     import pyarrow as pa
 
-    held: list[pa.Table] = []
+    tables: list[pa.Table] = []
     rows = size = 0
     for part in parts:
         with pa.OSFile(str(part)) as file, pa.ipc.open_stream(file) as stream:
             table = stream.read_all()
-        if held and rows + table.num_rows > GROUP_ROWS:
-            yield pa.concat_tables(held).unify_dictionaries()
-            held, rows, size = [], 0, 0
-        held.append(table)
+        if tables and rows + table.num_rows > GROUP_ROWS:
+            yield pa.concat_tables(tables).unify_dictionaries()
+            tables, rows, size = [], 0, 0
+        tables.append(table)
         rows += table.num_rows
         size += table.nbytes
         if size >= GROUP_BYTES:
-            yield pa.concat_tables(held).unify_dictionaries()
-            held, rows, size = [], 0, 0
-    yield pa.concat_tables(held).unify_dictionaries() if held else schema.empty_table()
+            yield pa.concat_tables(tables).unify_dictionaries()
+            tables, rows, size = [], 0, 0
+    yield pa.concat_tables(tables).unify_dictionaries() if tables else schema.empty_table()
 
 
 def columns_of(row: ItemScores, explain: bool) -> dict[str, Any]:
@@ -205,8 +205,8 @@ _LONGEST_CELL = 1 << 30
 
 def column_names(names: Sequence[str], explain: bool) -> list[str]:
     """Return the columns for the metrics ``names``, in order."""
-    found = ["id", "line", *(f"{kind}.{name}" for name in names for kind in _KINDS), "error"]
-    return [*found, "evidence"] if explain else found
+    columns = ["id", "line", *(f"{kind}.{name}" for name in names for kind in _KINDS), "error"]
+    return [*columns, "evidence"] if explain else columns
 
 
 def heading(names: Sequence[str], explain: bool, form: Form) -> str:

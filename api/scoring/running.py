@@ -319,14 +319,14 @@ def score_file(
     if graph is not None and not isinstance(graph, Address):
         graph = Address(os.fspath(graph))
     names = tuple(metrics)
-    given = {name: dict((options or {}).get(name, {})) for name in names}
+    own_options = {name: dict((options or {}).get(name, {})) for name in names}
     stray = sorted(set(options or ()) - set(names))
     if stray:
         raise InputError(f"options has {stray[0]!r}, which is not in metrics; add it there, or leave its options out")
     plan = Plan(
         path,
         names,
-        given,
+        own_options,
         graph,
         _choice(Engine, engine, "engine"),
         explain=explain,

@@ -50,12 +50,12 @@ def parse(body: bytes, model: type[Model], check: Callable[[Any], None] = lambda
     if len(body) > VALUES and (values := count_values(body)) > VALUES:
         raise Problem(422, "too-many-values", f"the body has {values:,} JSON values; send at most {VALUES:,} at once")
     try:
-        found = from_json(body, allow_inf_nan=False)
+        value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise Problem(400, "invalid-json", f"the body is not JSON ({error}); send one JSON object in UTF-8") from None
-    check(found)
+    check(value)
     try:
-        return model.model_validate(found)
+        return model.model_validate(value)
     except ValidationError as error:
         raise invalid(error.errors(include_url=False), model) from None
 
@@ -63,13 +63,13 @@ def parse(body: bytes, model: type[Model], check: Callable[[Any], None] = lambda
 def count_values(body: bytes) -> int:
     """Return an upper bound of the number of JSON values in ``body``: 1 + commas and opening brackets outside of texts."""
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
-    inside, found = False, 1
+    inside, values = False, 1
     for start in range(0, len(plain), _BLOCK):
         block = np.frombuffer(plain, np.uint8, min(_BLOCK, len(plain) - start), start)
         quotes = np.logical_xor.accumulate(block == ord('"')) ^ inside  # whether each byte is within a text
-        found += int(np.count_nonzero(((block == ord(",")) | (block == ord("[")) | (block == ord("{"))) & ~quotes))
+        values += int(np.count_nonzero(((block == ord(",")) | (block == ord("[")) | (block == ord("{"))) & ~quotes))
         inside = bool(quotes[-1])
-    return found
+    return values
 
 
 def size_of(texts: Iterable[str]) -> int:

@@ -140,19 +140,19 @@ class Keys:
     def admit(self, headers: Mapping[bytes, bytes]) -> str:
         """Return the ID of the key in a request's headers; 401 without a valid one, 503 while the file cannot be read."""
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
-        given = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
+        sent = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
         challenge = {"WWW-Authenticate": 'Bearer realm="tacit"'}
-        if not given:
+        if not sent:
             raise Problem(
                 401,
                 "no-key",
                 "this service needs an API key; send it as Authorization: Bearer KEY or X-API-Key: KEY",
                 headers=challenge,
             )
-        form = _KEY.fullmatch(given)
+        form = _KEY.fullmatch(sent)
         name = form[1].decode() if form else ""
         entry = self._current().get(name, _NO_ENTRY)
-        right = hmac.compare_digest(key_digest(entry.salt, given), entry.digest)
+        right = hmac.compare_digest(key_digest(entry.salt, sent), entry.digest)
         if not right or entry is _NO_ENTRY:
             raise Problem(401, "wrong-key", "unknown API key; request one from the operator of this service", headers=challenge)
         return entry.id

@@ -155,10 +155,10 @@ class Connection(HttpToolsProtocol):
 def client_of(address: str) -> str:
     """Return the client at ``address``: an IPv4 address, or an IPv6 /64 network, which usually belongs to one client."""
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return address if found.version == 4 else str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+    return address if parsed.version == 4 else str(parsed.ipv4_mapped or ip_network((parsed, 64), strict=False))
 
 
 class Server(uvicorn.Server):

@@ -172,16 +172,16 @@ class RequestMiddleware:
 
     async def _read(self, cycle: _Cycle) -> None:
         """Read the body within the limits of size."""
-        most = self._settings.body_bytes
-        too_large = Problem(413, "too-large", f"the body is larger than {most:,} bytes; send less at once")
+        largest = self._settings.body_bytes
+        too_large = Problem(413, "too-large", f"the body is larger than {largest:,} bytes; send less at once")
         declared = cycle.headers.get(b"content-length", b"")
-        if declared.isdigit() and int(declared[:20]) > most:
+        if declared.isdigit() and int(declared[:20]) > largest:
             raise too_large
         if self.held > self._settings.bodies_bytes:
             raise Problem(429, "busy", "the service is processing as many requests as it can hold; try again in a moment")
         while cycle.unread:
             part = await cycle.part()
-            if len(cycle.body) + len(part) > most:
+            if len(cycle.body) + len(part) > largest:
                 raise too_large
             cycle.body += part
             self.held += len(part)

@@ -208,8 +208,8 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
         wanted = "an object with " + " and ".join(name for name, one in _fields(place, model).items() if one.is_required())
     if name == "id":
         wanted = "a text or a whole number"
-    given = _KINDS.get(type(error.get("input")), "null")
-    return f"{where} is {given}; give {wanted}" if wanted else f"{where} is not valid: {error['msg']}"
+    kind_given = _KINDS.get(type(error.get("input")), "null")
+    return f"{where} is {kind_given}; give {wanted}" if wanted else f"{where} is not valid: {error['msg']}"
 
 
 def _where(place: Sequence[str | int]) -> str:

@@ -41,7 +41,7 @@ _EXAMPLE_BODY = '{"items": [{"history": ["I am so hungry."], "response": "Let us
 def scoring_routes(service: Service) -> APIRouter:
     """Return ``POST /v1/score``, for many responses, and ``POST /v1/explain``, for one."""
     router = APIRouter(tags=["scores"])
-    most, longest = service.settings.items, service.settings.item_characters
+    largest, longest = service.settings.items, service.settings.item_characters
 
     def check_items(body: Any) -> None:
         """Check for a bare item, for which the model's error would be unclear, and, before validation, for too many items."""
@@ -59,8 +59,8 @@ def scoring_routes(service: Service) -> APIRouter:
             check_number(len(items))
 
     def check_number(items: int) -> None:
-        if items > most:
-            raise Problem(422, "too-many-items", f"there are {items:,} items; send at most {most:,} at once")
+        if items > largest:
+            raise Problem(422, "too-many-items", f"there are {items:,} items; send at most {largest:,} at once")
 
     async def scored(items: list[Item], names: tuple[str, ...], explain: bool, finish: Any) -> Any:
         await service.health.check()
@@ -80,22 +80,22 @@ def scoring_routes(service: Service) -> APIRouter:
         request.scope["tacit.items"] = len(body.items)
         items: list[Item] = []
         refused: dict[int, bytes] = {}
-        for place, item in enumerate(body.items):
-            identity = place + 1 if item.id is None else item.id
+        for index, item in enumerate(body.items):
+            identity = index + 1 if item.id is None else item.id
             try:
                 size = size_of((*item.history, item.response, *item.references))
                 if size > longest:
                     raise InputError(f"its texts have {size:,} characters; send at most {longest:,} per item")
                 items.append(Item(item.history, item.response, item.references, identity))
             except InputError as error:
-                refused[place] = orjson.dumps(ItemScores(identity, error=str(error)).to_dict())
+                refused[index] = orjson.dumps(ItemScores(identity, error=str(error)).to_dict())
 
         def written(rows: list[ItemScores]) -> list[bytes]:
             return [orjson.dumps(row.to_dict(explain)) for row in rows]
 
         rows: list[bytes] = await scored(items, names, explain, written) if items else []
-        for place, row in refused.items():
-            rows.insert(place, row)
+        for index, row in refused.items():
+            rows.insert(index, row)
         return Response(b'{"items":[%b]}' % b",".join(rows), media_type="application/json")
 
     service.direct["POST", "/v1/score"] = score

@@ -87,17 +87,17 @@ class Settings:
     def of(cls, pairs: Sequence[str], *, log_text: bool = False) -> Self:
         """Return settings from ``NAME=NUMBER`` texts."""
         kinds = {name: type(value) for name, value in asdict(cls()).items() if name != "log_text"}
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for pair in pairs:
             name, _, number = pair.partition("=")
             if name not in kinds:
                 advice = did_you_mean(name, kinds, f"choose from {', '.join(kinds)}")
                 raise InputError(f"unknown limit {name!r} in --limit {pair}; {advice}")
             try:
-                given[name] = kinds[name](number)
+                values[name] = kinds[name](number)
             except ValueError:
                 raise InputError(f"--limit {pair} is not NAME=NUMBER, e.g. {name}={getattr(cls(), name)}") from None
-        return cls(**given, log_text=log_text)
+        return cls(**values, log_text=log_text)
 
     def limits(self) -> dict[str, Any]:
         """The limits that clients have to keep, as in ``/v1/info``."""

@@ -76,6 +76,6 @@ class Records(Generic[T]):
 def read_all(rows: Iterable[T | ItemError], file: str, wanted: str) -> list[T]:
     """Return all records that could be read, and report the others."""
     records = Records(rows, file, wanted)
-    found = list(records)
+    rows_read = list(records)
     records.report()
-    return found
+    return rows_read

@@ -135,7 +135,7 @@ def choice_head(
         heads = train_heads(rows, parts, seed=recipe.seed, facts={**facts, "models": models}, progress=run.stages.tell)
     run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})
     delete_checkpoints(run.output)
-    found = heads.facts
-    made = {"digest": heads.digest, "instances": found["instances"], "dialogues": found["dialogues"]}
-    measured = {name: f"exact {one['exact'][0]:.3f}, AUC {one['auc'][0]:.3f}" for name, one in found["measured"].items()}
-    return Made(made | dict(found), [*made.items(), *measured.items()])
+    fitted = heads.facts
+    made = {"digest": heads.digest, "instances": fitted["instances"], "dialogues": fitted["dialogues"]}
+    measured = {name: f"exact {one['exact'][0]:.3f}, AUC {one['auc'][0]:.3f}" for name, one in fitted["measured"].items()}
+    return Made(made | dict(fitted), [*made.items(), *measured.items()])

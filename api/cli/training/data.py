@@ -37,7 +37,7 @@ def read_files(
         read: returns the rows of a file, and appends the faults of others to a list.
         noun: what the rows are called in the facts; nothing: the end of the error for a file without rows.
     """
-    found: list[Row] = []
+    all_rows: list[Row] = []
     facts: Files = []
     check_distinct(files)
     for file in files:
@@ -46,15 +46,15 @@ def read_files(
         _report_faults(file, faults)
         if not rows:
             raise InputError(f"{file} {nothing}" + (f"; the first fault: {faults[0]}" if faults else ""))
-        found += rows
+        all_rows += rows
         facts.append({"file": Path(file).name, noun: len(rows), "sha256": sha256_of(file)})
-    return found, facts
+    return all_rows, facts
 
 
 def check_distinct(files: Sequence[str]) -> None:
     """Raise :class:`InputError` when a file is given twice."""
-    for place, file in enumerate(files):
-        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:place]):
+    for index, file in enumerate(files):
+        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:index]):
             raise InputError(f"{file} is given twice; give each file once")
 
 
@@ -136,8 +136,8 @@ def read_unjudged(files: Sequence[str], exclude: Sequence[str], strict: bool) ->
         for row in loaders.read_judgements(readable(file), strict=strict)
         if isinstance(row, loaders.Judgement)
     ]
-    found, facts = read_files(files, lambda file, _: _longest(file, strict), "dialogues", "holds no dialogue")
-    return without_judged(found, judged), facts
+    dialogues, facts = read_files(files, lambda file, _: _longest(file, strict), "dialogues", "holds no dialogue")
+    return without_judged(dialogues, judged), facts
 
 
 def _longest(file: str, strict: bool) -> Iterator[Turns]:
@@ -205,7 +205,7 @@ def read_choices(file: str) -> list[Contrast]:
     from ....loaders.judgements import dataset_name
     from ....reasoning.training.judgement import given_contrasts
 
-    found = []
+    contrasts = []
     for row in read_dialogues(readable(file), strict=True):
         if not isinstance(row, Dialogue):
             continue
@@ -216,5 +216,5 @@ def read_choices(file: str) -> list[Contrast]:
             raise InputError(
                 f'{file}:{row.line}: has no options with a true one; give {{"turns": […], "options": […], "answer": 0}}'
             )
-        found.append((row.turns, options, answer))
-    return given_contrasts(dataset_name(file), found)
+        contrasts.append((row.turns, options, answer))
+    return given_contrasts(dataset_name(file), contrasts)

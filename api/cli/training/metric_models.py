@@ -65,18 +65,18 @@ def commonsense(
     data = to_bytes(trained.model)
     final = replace(trained.model, digest=from_bytes(data, str(run.output)).digest)
     run.write({FILE: data, "README.md": commonsense_card(final, path=run.output.name)})
-    found = {name: value for name, value in final.facts.items() if name != "scores"}
+    trained_facts = {name: value for name, value in final.facts.items() if name != "scores"}
     rows = [(row.dataset, row.n, spelt(row.pearson) or "–", spelt(row.spearman) or "–", row.note) for row in trained.rows]
     return Made(
-        {"digest": final.digest, "features": final.features, **found, "scores": [row.to_dict() for row in trained.rows]},
+        {"digest": final.digest, "features": final.features, **trained_facts, "scores": [row.to_dict() for row in trained.rows]},
         [
             ("digest", final.digest), ("features", ", ".join(final.features)),
             ("learnt from", f"{len(trained.predictions):,} judgements of {trained.conversations:,} conversations"),
         ],
         [
             table(("data set", ">n", "Pearson", "Spearman", "remark"), rows),
-            f"\nOn unseen responses: {plan_in_words(found['plan'])};\n"
-            f"in brackets: 95% bootstrap intervals from {found['resamples']:,} resamples.\n",
+            f"\nOn unseen responses: {plan_in_words(trained_facts['plan'])};\n"
+            f"in brackets: 95% bootstrap intervals from {trained_facts['resamples']:,} resamples.\n",
         ],
     )  # fmt: skip
 
@@ -131,10 +131,10 @@ def grade(
     delete_checkpoints(run.output)
     names = ("loss", "dev_loss", "dev_wins_1", "dev_wins_2")
     rows = [(f"{row['step']:.0f}", *(f"{row[name]:.4f}" for name in names)) for row in trained.state.curve]
-    found = checkpoint.facts
+    trained_facts = checkpoint.facts
     return Made(
-        {"digest": digest, **found},
-        [("digest", digest), ("pairs", f"{found['pairs']:,}"), ("best after", f"step {found['best_step']:,}")],
+        {"digest": digest, **trained_facts},
+        [("digest", digest), ("pairs", f"{trained_facts['pairs']:,}"), ("best after", f"step {trained_facts['best_step']:,}")],
         [table((">step", ">loss", ">loss on dev", ">beats 1st false", ">beats 2nd false"), rows)],
     )
 
@@ -186,14 +186,14 @@ def coherence(
         checkpoint = open_checkpoint(fresh)
         card = coherence_card(checkpoint.header, checkpoint.digest, path=run.output.name)
         (fresh / "README.md").write_text(card, encoding="utf-8")
-    found = checkpoint.header["facts"]
+    trained_facts = checkpoint.header["facts"]
     return Made(
-        {"digest": checkpoint.digest, **found},
+        {"digest": checkpoint.digest, **trained_facts},
         [
             ("digest", checkpoint.digest),
             *((f"dialogues of {name}", f"{len(dialogues):,}") for name, dialogues in kept.items() if dialogues),
-            ("associations", f"{found['edges']:,}"),
-            *((f"{part} tells true from false", f"{area:.3f} of 1") for part, area in found["areas"].items()),
+            ("associations", f"{trained_facts['edges']:,}"),
+            *((f"{part} tells true from false", f"{area:.3f} of 1") for part, area in trained_facts["areas"].items()),
         ],
     )
 

@@ -49,12 +49,12 @@ def _split(treebank: Path, name: str) -> Path:
     """Return the file of the split ``name`` in a treebank's folder."""
     if not treebank.is_dir():
         raise InputError(f"there is no folder {treebank}")
-    found = sorted(path for pattern in ("conllu", "conllu.gz") for path in treebank.glob(f"*-{name}.{pattern}"))
-    if not found:
+    files = sorted(path for pattern in ("conllu", "conllu.gz") for path in treebank.glob(f"*-{name}.{pattern}"))
+    if not files:
         raise InputError(f"{treebank} holds no *-{name}.conllu or *-{name}.conllu.gz; give a treebank's folder")
-    if len(found) > 1:
-        raise InputError(f"{treebank} holds {len(found)} files *-{name}.conllu; leave one treebank in it")
-    return found[0]
+    if len(files) > 1:
+        raise InputError(f"{treebank} holds {len(files)} files *-{name}.conllu; leave one treebank in it")
+    return files[0]
 
 
 @training("accent", holds=None, options="output recipe epochs seed device")
@@ -69,9 +69,9 @@ def accent(
     tuples: list[int] = []
 
     def read(file: str, _: list[str]) -> list[TupleRow]:
-        found = loaders.read_event_tuples(file)
-        tuples.append(sum(len(row.tuples) for row in found))
-        return found
+        rows_read = loaders.read_event_tuples(file)
+        tuples.append(sum(len(row.tuples) for row in rows_read))
+        return rows_read
 
     rows, data = read_files(files, read, "dialogues", "holds no event tuple")
     data = [{**row, "tuples": number} for row, number in zip(data, tuples, strict=True)]
@@ -155,8 +155,8 @@ def _train_on_triples(run: Run, train: Any, graph: str, model: str) -> Made:
         digest = resources.table.digest
         stages.end()
     with run.steps() as progress:
-        found = train(triples, model, run.output, run.recipe, graph=digest, device=run.device, progress=progress)
-    return Made({"graph": digest, **found})
+        trained = train(triples, model, run.output, run.recipe, graph=digest, device=run.device, progress=progress)
+    return Made({"graph": digest, **trained})
 
 
 @contextmanager
@@ -260,5 +260,5 @@ def responder(
 
     kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
     facts = {"command": run.command}
-    found = train_responder(kept, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.tell)
-    return Made({"data": files, "left out": left, **found}, list(found.items()))
+    trained = train_responder(kept, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.tell)
+    return Made({"data": files, "left out": left, **trained}, list(trained.items()))

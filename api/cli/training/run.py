@@ -166,22 +166,24 @@ def training(
         shared = [_SHARED[one].replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in [*options.split(), "json", "quiet"]]
         noun = nouns if callable(nouns) else lambda stage: (nouns or {}).get(stage, "steps")
 
-        def command(**given: Any) -> None:
+        def command(**arguments: Any) -> None:
             recipe = None
-            if "recipe" in given:
+            if "recipe" in arguments:
                 from ....reasoning.training.recipe import open_recipe
 
-                values = {key: getattr(given[one], "value", given[one]) for one, key in _REPLACING.items() if one in given}
-                recipe = open_recipe(name, given["recipe"], **values)
-            output = given["output"]
+                values = {
+                    key: getattr(arguments[one], "value", arguments[one]) for one, key in _REPLACING.items() if one in arguments
+                }
+                recipe = open_recipe(name, arguments["recipe"], **values)
+            output = arguments["output"]
             if holds is not None:
                 check_folder(output, *holds)
-            with Stages(noun, quiet=given["quiet"]) as stages:
+            with Stages(noun, quiet=arguments["quiet"]) as stages:
                 run = Run(
-                    output, recipe, given.get("device"), given.get("strict", False), given["json"], given["quiet"],
-                    as_typed(typed_words(), output), stages,
+                    output, recipe, arguments.get("device"), arguments.get("strict", False), arguments["json"],
+                    arguments["quiet"], as_typed(typed_words(), output), stages,
                 )  # fmt: skip
-                made = function(run, **{one.name: given[one.name] for one in own})
+                made = function(run, **{one.name: arguments[one.name] for one in own})
             if made is not None:
                 made.show(run)
 

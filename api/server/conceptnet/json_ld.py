@@ -90,13 +90,13 @@ def address(path: str, parameters: Pairs) -> str:
     return path.translate(_ENCODED) + (f"?{pairs}" if pairs else "")
 
 
-def page(path: str, parameters: Pairs, found: Sequence[Assertion], offset: int, limit: int) -> Object:
+def page(path: str, parameters: Pairs, assertions: Sequence[Assertion], offset: int, limit: int) -> Object:
     """Return at most ``limit`` of the edges that were found, and a view when there are other pages.
 
     ``found`` has the edges from ``offset`` on, one more than ``limit`` when there are more pages.
     """
-    answer: Object = {"edges": [edge(one) for one in found[:limit]]}
-    more = len(found) > limit > 0
+    answer: Object = {"edges": [edge(one) for one in assertions[:limit]]}
+    more = len(assertions) > limit > 0
     if more or offset:
         answer["view"] = view(path, parameters, offset, limit, more=more)
     return answer
@@ -131,17 +131,17 @@ def features(term: str, groups: Iterable[tuple[str, str, Sequence[Assertion]]], 
     A group is the concept's side (``start``, ``end``, or ``node`` for either), the relation, and at most ``limit + 1`` edges.
     """
     weighed = []
-    for side, relation, found in groups:
+    for side, relation, assertions in groups:
         parameters = [("rel", relation_uri(relation)), (side, term)]
         group: Object = {
             "@id": address("/query", parameters),
             "feature": dict(parameters),
-            "edges": [_of(term, one) for one in found[:limit]],
+            "edges": [_of(term, one) for one in assertions[:limit]],
             "symmetric": side == "node",
         }
-        if len(found) > limit:
+        if len(assertions) > limit:
             group["view"] = view("/query", parameters, 0, limit, more=True)
-        weighed.append((-sum(one.weight for one in found), group["@id"], group))
+        weighed.append((-sum(one.weight for one in assertions), group["@id"], group))
     return [group for _, _, group in sorted(weighed, key=lambda one: one[:2])]
 
 

@@ -68,8 +68,8 @@ class Relatedness:
         if len(rows) > limit:
             least = np.partition(cosines[rows], len(rows) - limit)[len(rows) - limit]
             rows = rows[cosines[rows] >= least]
-        found = [(self._index.uri(int(row)), float(cosines[row])) for row in rows]
-        return sorted(found, key=lambda one: (-one[1], one[0]))[:limit]
+        similar = [(self._index.uri(int(row)), float(cosines[row])) for row in rows]
+        return sorted(similar, key=lambda one: (-one[1], one[0]))[:limit]
 
     def _vector(self, terms: Terms) -> Floats | None:
         """Return the weighted mean of the terms' vectors, of length 1; None when none has one."""
@@ -78,10 +78,10 @@ class Relatedness:
             if not known:
                 weighted += self._neighbours(term, weight)
         rows = self._index.ids([_concept(term) for term, _ in weighted])
-        kept = [place for place, row in enumerate(rows.tolist()) if row >= 0 and self._vectors.present[row]]
+        kept = [index for index, row in enumerate(rows.tolist()) if row >= 0 and self._vectors.present[row]]
         if not kept:
             return None
-        weights = np.array([weighted[place][1] for place in kept], np.float32)
+        weights = np.array([weighted[index][1] for index in kept], np.float32)
         total = weights @ self._vectors.take(rows[kept].astype(np.int64))
         length = float(np.linalg.norm(total))
         return np.asarray(total / length, np.float32) if length > 0 else None
@@ -94,11 +94,11 @@ class Relatedness:
         """Return the ends of the term's heaviest edges with their weights."""
         if term.count("/") < 3:  # a language
             return []
-        found = self._index.select(Pattern(node=term), 0, _NEIGHBOURS)
+        edges = self._index.select(Pattern(node=term), 0, _NEIGHBOURS)
         concept = _concept(term)
         return [
             (one.tail if one.head == concept else one.head, weight * min(_HEAVIEST, one.weight) * _NEIGHBOUR_WEIGHT)
-            for one in found
+            for one in edges
         ]
 
     def _cosines(self, vector: Floats) -> Floats:
@@ -122,8 +122,8 @@ class Relatedness:
     @cached_property
     def _lengths(self) -> Floats:
         """The length of every vector, shape (concepts,); 1 where there is none."""
-        found = np.concatenate([np.linalg.norm(block, axis=1) for block in self._blocks()])
-        return np.asarray(np.where(found > 0, found, 1), np.float32)
+        lengths = np.concatenate([np.linalg.norm(block, axis=1) for block in self._blocks()])
+        return np.asarray(np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def _concept(term: str) -> str:

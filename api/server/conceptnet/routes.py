@@ -66,8 +66,8 @@ def conceptnet_routes(service: Service) -> APIRouter:
             path = f"/{kind}/{uri.strip('/')}"
             if path.endswith("/"):
                 raise Problem(404, "not-found", f"{path!r} isn't a URL that we understand.")
-            given = _given(request)
-            return await answered(lambda: edges.lookup(path, given))
+            parameters = _parameters(request)
+            return await answered(lambda: edges.lookup(path, parameters))
 
         return lookup
 
@@ -78,8 +78,8 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get("/query")
     async def query(request: Request) -> Response:
         """Heaviest first. `node` and `other` are the two ends in either direction; a URI also matches those below it."""
-        given = _given(request)
-        return await answered(lambda: edges.query(given))
+        parameters = _parameters(request)
+        return await answered(lambda: edges.query(parameters))
 
     def require_related() -> Relatedness:
         if related is None:
@@ -98,8 +98,8 @@ def conceptnet_routes(service: Service) -> APIRouter:
             return respond(failed(error.status, error.detail, {"@id": path}))
 
         def answer() -> Response:
-            found = vectors.nearest(terms, limit, below.removesuffix("/.").rstrip("/") if below else None)
-            return respond({"@id": path, "related": [{"@id": one, "weight": round(weight, 3)} for one, weight in found]})
+            similar = vectors.nearest(terms, limit, below.removesuffix("/.").rstrip("/") if below else None)
+            return respond({"@id": path, "related": [{"@id": one, "weight": round(weight, 3)} for one, weight in similar]})
 
         return await answered(answer)
 
@@ -125,8 +125,8 @@ def conceptnet_routes(service: Service) -> APIRouter:
     @router.get("/uri")
     async def uri(request: Request) -> Response:
         """In normal form; the concept need not be in the graph."""
-        given = request.query_params
-        language, text = given.get("language"), given.get("text") or given.get("term")
+        parameters = request.query_params
+        language, text = parameters.get("language"), parameters.get("text") or parameters.get("term")
         for name, value in (("language", language), ("text", text)):
             if not value:
                 raise Problem(400, "missing-parameter", f"Please specify a '{name}' parameter.")
@@ -141,31 +141,31 @@ def conceptnet_routes(service: Service) -> APIRouter:
 class Edges:
     """Answers look-ups and queries from an index; ``most`` edges at once."""
 
-    def __init__(self, index: ConceptIndex, most: int) -> None:
+    def __init__(self, index: ConceptIndex, largest: int) -> None:
         self._index = index
-        self._most = most
+        self._largest = largest
         self._relations = {name: relation_uri(name) for name in index.counts().relations}
 
-    def lookup(self, uri: str, given: Mapping[str, str]) -> Response:
+    def lookup(self, uri: str, parameters: Mapping[str, str]) -> Response:
         """Answer for a URI: its edges, its edges by feature, or the assertion with this URI."""
         what, criterion = _LOOKUPS[uri[1]]
-        if given.get("grouped", "").lower() == "true":
-            return self._by_feature(uri, _number(given, "limit", 20, min(self._most, _MOST_OF_A_FEATURE)))
+        if parameters.get("grouped", "").lower() == "true":
+            return self._by_feature(uri, _number(parameters, "limit", 20, min(self._largest, _MOST_OF_A_FEATURE)))
         if what == "assertion":
             return self._assertion(uri)
-        limit, offset = _number(given, "limit", 20, self._most), _number(given, "offset", 0)
-        found = self._select({criterion: uri}, offset, limit)
-        answer: Object = {"@id": uri, **page(uri, [], found, offset, limit)}
-        unknown = not found and not (offset and self._select({criterion: uri}, 0, 0))
+        limit, offset = _number(parameters, "limit", 20, self._largest), _number(parameters, "offset", 0)
+        edges = self._select({criterion: uri}, offset, limit)
+        answer: Object = {"@id": uri, **page(uri, [], edges, offset, limit)}
+        unknown = not edges and not (offset and self._select({criterion: uri}, 0, 0))
         return respond(failed(404, f"{uri!r} is not a node in ConceptNet.", answer) if unknown else answer)
 
-    def query(self, given: Mapping[str, str]) -> Response:
+    def query(self, parameters: Mapping[str, str]) -> Response:
         """Answer a query: the edges that match all criteria."""
-        limit, offset = _number(given, "limit", 50, self._most), _number(given, "offset", 0)
-        criteria = {name: value for name, value in given.items() if name in _CRITERIA or name == "rel"}
-        found = self._select(criteria, offset, limit)
+        limit, offset = _number(parameters, "limit", 50, self._largest), _number(parameters, "offset", 0)
+        criteria = {name: value for name, value in parameters.items() if name in _CRITERIA or name == "rel"}
+        edges = self._select(criteria, offset, limit)
         own = address("/query", list(criteria.items()))
-        return respond({"@id": own, **page("/query", sorted(criteria.items()), found, offset, limit)})
+        return respond({"@id": own, **page("/query", sorted(criteria.items()), edges, offset, limit)})
 
     def _select(self, criteria: Mapping[str, str], offset: int, limit: int) -> list[Assertion]:
         """Return the edges of a page and the one after it."""
@@ -205,12 +205,12 @@ class Edges:
         return respond({**own, "features": features(uri, groups, limit)})
 
 
-def _given(request: Request) -> dict[str, str]:
+def _parameters(request: Request) -> dict[str, str]:
     """Return the query parameters; of one that is given several times, the first value."""
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
-        found.setdefault(name, value)
-    return found
+        parameters.setdefault(name, value)
+    return parameters
 
 
 def _is_term(uri: str) -> bool:
@@ -218,13 +218,13 @@ def _is_term(uri: str) -> bool:
     return (uri.startswith("/c/") and uri.count("/") > 2) or "://" in uri
 
 
-def _number(given: Mapping[str, str], name: str, default: int, most: int | None = None) -> int:
+def _number(parameters: Mapping[str, str], name: str, default: int, largest: int | None = None) -> int:
     """Return a parameter as a number from 0 to ``most``, the default when it is not a number."""
     try:
-        value = int(given.get(name, default))
+        value = int(parameters.get(name, default))
     except ValueError:
         value = default
-    return max(0, value if most is None else min(value, most))
+    return max(0, value if largest is None else min(value, largest))
 
 
 def _terms(uri: str) -> list[tuple[str, float]]:
