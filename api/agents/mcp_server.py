@@ -138,7 +138,7 @@ class ServiceCaller:
             raise InputError("the MCP server needs a graph; give one to create_app")
         manifest = store_of(graph).manifest()  # an index has the digest alone
         self._loads = [dump(entry) for entry in manifest.loads]
-        self._meanings = {**RELATIONS, **{name: one.meaning for name, one in manifest.relations.items()}}
+        self._meanings = {**RELATIONS, **{name: relation.meaning for name, relation in manifest.relations.items()}}
         self._linked = _is_linked(graph)
         self._recent: LruCache[str, str] = LruCache(_RECENT)  # so that all pages are of the same result
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
@@ -256,7 +256,7 @@ def _server(ready: Callable[[], Awaitable[ServiceCaller]], settings: Settings, m
         return types.ListResourcesResult(resources=list(RESOURCES))
 
     async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        [*known] = [one for one in RESOURCES if one.uri == params.uri]
+        [*known] = [resource for resource in RESOURCES if resource.uri == params.uri]
         if not known:
             uris = " and ".join(one.uri for one in RESOURCES)
             raise MCPError(types.INVALID_PARAMS, f"unknown resource {params.uri[:200]!r}; the resources are {uris}")

@@ -48,7 +48,7 @@ def _lines(value: Any, prefix: str = "") -> list[str]:
     if len(compact) <= _LINE or not value or not isinstance(value, dict | list):
         return [compact]
     if isinstance(value, dict):
-        left, right, members = "{", "}", [_lines(one, f"{_json(str(name))}:") for name, one in value.items()]
+        left, right, members = "{", "}", [_lines(inner, f"{_json(str(name))}:") for name, inner in value.items()]
     else:
         left, right, members = "[", "]", [_lines(one) for one in value]
     for lines in members[:-1]:
@@ -63,7 +63,7 @@ def _json(value: Any) -> str:
 def without(value: Any, names: Collection[str]) -> Any:
     """Return JSON ``value`` without the members of these names, at every depth."""
     if isinstance(value, dict):
-        return {name: without(one, names) for name, one in value.items() if name not in names}
+        return {name: without(inner, names) for name, inner in value.items() if name not in names}
     return [without(one, names) for one in value] if isinstance(value, list) else value
 
 

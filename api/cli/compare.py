@@ -90,9 +90,9 @@ def _show(comparison: SystemComparison, resamples: int, seed: int) -> None:
         print(f"\nIn brackets: 95% intervals from {count(resamples)} resamples of conversations (seed {seed}); *: it excludes 0")
     if any(row.difference is not None and row.low is None for row in comparison.metrics):
         print(f"\nFewer than {LEAST_CONVERSATIONS} conversations are too few for an interval")
-    for one in comparison.largest:
+    for pair in comparison.largest:
         print()
-        for line in _contrast(one):
+        for line in _contrast(pair):
             print(visible(line))
 
 

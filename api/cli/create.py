@@ -162,7 +162,9 @@ def choices(
         )  # fmt: skip
         return
     show(
-        table((">round", ">accuracy", ">swapped"), [(one.number, f"{one.accuracy:.3f}", one.swapped) for one in filtered.rounds])
+        table(
+            (">round", ">accuracy", ">swapped"), [(step.number, f"{step.accuracy:.3f}", step.swapped) for step in filtered.rounds]
+        )
     )
     show(
         facts(
@@ -187,7 +189,9 @@ def _pool_candidates(pool: str, instances: Sequence[Answered], strict: bool) -> 
     by_id: dict[str, list[loaders.Candidates]] = {}
     for row in read_all(loaders.read_candidates(pool, strict=strict), pool, "a list of candidates"):
         by_id.setdefault(row.id, []).append(row)
-    texts_of = [[text for row in by_id.get(one.id, ()) if row.are_for(one) for text in row.texts] for one in instances]
+    texts_of = [
+        [text for row in by_id.get(instance.id, ()) if row.are_for(instance) for text in row.texts] for instance in instances
+    ]
     if not any(texts_of):
         raise InputError(f"{pool} has no candidates for the instances; its IDs, targets and questions must be theirs")
     return texts_of

@@ -236,7 +236,7 @@ def _lines(rows: Iterable[Agreement]) -> Iterator[tuple[Any, ...]]:
             dataset = row.dataset
             yield _short(dataset), None, None, None, None
         name = f" {row.metric}" if row.system is None else f"  {row.system}"
-        yield _short(name), row.n, *(_cell(one) for one in row.correlations)
+        yield _short(name), row.n, *(_cell(correlation) for correlation in row.correlations)
 
 
 def _cell(one: Correlation) -> str:
@@ -272,8 +272,8 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
         rankings = {row.metric: row.ranking for row in rows if row.dataset == dataset and row.ranking}
         people: dict[str, tuple[int, float]] = {}
         for ranking in rankings.values():
-            for one in ranking.systems:
-                people.setdefault(one.system, (one.n, one.human))
+            for entry in ranking.systems:
+                people.setdefault(entry.system, (entry.n, entry.human))
         if len(people) < 2:
             continue
         systems.append((_short(dataset), None, None, *(None for _ in metrics)))
@@ -283,7 +283,7 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
         if len(people) >= LEAST_SYSTEMS:
             means.append((_short(dataset), None, None, None, None))
             means += [
-                (_short(f" {metric}"), len(ranking.systems), *(_with_p(one) for one in ranking.correlations))
+                (_short(f" {metric}"), len(ranking.systems), *(_with_p(correlation) for correlation in ranking.correlations))
                 for metric, ranking in rankings.items()
             ]
     show(table(("systems, best first", ">n", ">people", *(f">{metric}" for metric in metrics)), systems))
@@ -295,7 +295,7 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
 def _places(ranking: Ranking) -> dict[str, str]:
     """Return the metric's mean of each system, with the system's rank."""
     values = sorted((one.metric for one in ranking.systems), reverse=True)
-    return {one.system: f"{one.metric:.3f} ({values.index(one.metric) + 1})" for one in ranking.systems}
+    return {entry.system: f"{entry.metric:.3f} ({values.index(entry.metric) + 1})" for entry in ranking.systems}
 
 
 def _with_p(one: Correlation) -> str:

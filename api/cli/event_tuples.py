@@ -270,7 +270,7 @@ def evaluate_tuples(
 
     wanted = None if kind == "all" else kind
     compared = compare_tuples(
-        [[one[:3] for one in tuples if wanted in (None, str(one.kind))] for tuples in extracted],
+        [[event_tuple[:3] for event_tuple in tuples if wanted in (None, str(event_tuple.kind))] for tuples in extracted],
         [[one[:3] for one in row.tuples if wanted in (None, one.kind)] for row in rows],
         encode=encode, bertscore=contextual, resamples=resamples, seed=seed,
     )  # fmt: skip
@@ -339,7 +339,7 @@ def _write(output: Path, rows: Sequence[loaders.TupleRow], extracted: Sequence[S
     """Write the extracted tuples."""
     with lines_to(output) as write:
         for row, tuples in zip(rows, extracted, strict=True):
-            write(json_text({"id": row.id, "tuples": [dump(one) for one in tuples]}) + "\n")
+            write(json_text({"id": row.id, "tuples": [dump(event_tuple) for event_tuple in tuples]}) + "\n")
 
 
 def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed: int) -> None:

@@ -75,7 +75,7 @@ def explain(
             write(text)
     else:
         write_file(output, text.encode())
-    faults = [one.row.fault for one in explained if one.row.fault is not None]
+    faults = [entry.row.fault for entry in explained if entry.row.fault is not None]
     if len(faults) == len(explained):
         raise InputError(f"no item can be explained; the first error: {faults[0]}")
 
@@ -156,7 +156,7 @@ def _explained(source: Item | ItemError, reasoner: reasoning.Reasoner) -> _Expla
 def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | None) -> str:
     """Return the explanations as text in the format ``form``."""
     if form == ".svg":
-        return next((one.svg() for row in explained for one in row.explanations.values()), "")
+        return next((explanation.svg() for row in explained for explanation in row.explanations.values()), "")
     if form == ".html":
         from ..report.pages import explained_page
 
@@ -165,7 +165,9 @@ def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | 
         return json_text({"items": [_plain(one) for one in explained]}) + "\n"
     from .score import in_words
 
-    parts = [in_words(one.row, first=not index) + (_claims(one, graph) if cypher else "") for index, one in enumerate(explained)]
+    parts = [
+        in_words(entry.row, first=not index) + (_claims(entry, graph) if cypher else "") for index, entry in enumerate(explained)
+    ]
     return "".join(parts)
 
 
@@ -174,7 +176,7 @@ def _plain(explained: _Explained) -> dict[str, Any]:
     identity = explained.row.item.id if explained.row.item is not None else None
     if explained.row.fault is not None:
         return {"id": identity, "error": explained.row.fault}
-    return {"id": identity, "explanations": {name: one.to_dict() for name, one in explained.explanations.items()}}
+    return {"id": identity, "explanations": {name: explanation.to_dict() for name, explanation in explained.explanations.items()}}
 
 
 def _claims(explained: _Explained, graph: str | None) -> str:
@@ -182,8 +184,8 @@ def _claims(explained: _Explained, graph: str | None) -> str:
     from ...graph.cypher_store import claim_query
 
     lines: list[str] = []
-    for name, one in explained.explanations.items():
-        claims = one.claims
+    for name, explanation in explained.explanations.items():
+        claims = explanation.claims
         lines += ["", f"  {name} claims {len(claims)} edges of the graph" + ("" if claims else "; its evidence is from a model")]
         for claim in claims:
             where = f"{claim.source} {claim.dataset}".strip()

@@ -93,7 +93,10 @@ def _show(url: str, counts: GraphCounts, manifest: Manifest, links: LinkManifest
         print()
         show(table(("loaded", "file", "options", ">read", ">kept", ">left out", "sha256"), rows))
     if manifest.relations:
-        added = [(one.name, one.meaning, "symmetric" if one.symmetric else one.inverse) for one in manifest.relations.values()]
+        added = [
+            (relation.name, relation.meaning, "symmetric" if relation.symmetric else relation.inverse)
+            for relation in manifest.relations.values()
+        ]
         print()
         show(table(("added relation", "meaning (head A, tail B)", "inverse"), added))
     if counts.relations:

@@ -107,17 +107,17 @@ def _place(row: loaders.Targets, target: int | None, file: str) -> int | None:
     return target - 1
 
 
-def _json(row: loaders.Targets, answers: list[TurnAnswers]) -> str:
-    return json_text({"id": row.id, "turns": [dump(one) for one in answers]}) + "\n"
+def _json(row: loaders.Targets, turns: list[TurnAnswers]) -> str:
+    return json_text({"id": row.id, "turns": [dump(turn) for turn in turns]}) + "\n"
 
 
-def _text(row: loaders.Targets, found: list[TurnAnswers]) -> str:
+def _text(row: loaders.Targets, turns: list[TurnAnswers]) -> str:
     lines = []
-    for one in found:
-        lines.append(f"{row.id}, turn {one.turn + 1}: {one.text}")
-        for question, answers in one.answers.items():
+    for turn in turns:
+        lines.append(f"{row.id}, turn {turn.turn + 1}: {turn.text}")
+        for question, answers in turn.answers.items():
             lines += _answered(question, answers)
-        if none := [question.value for question, answers in one.answers.items() if not answers]:
+        if none := [question.value for question, answers in turn.answers.items() if not answers]:
             lines.append(f"  no edge: {', '.join(none)}")
     return "\n".join(lines) + "\n"
 
@@ -220,7 +220,9 @@ def choose(
         meter = Meter("choosing", total, noun="instances", quiet=quiet or output is None)
         with _rows_to(output, file, resume, str(chooser.signature)) as (done, write), meter:
             remaining = iter(rows)
-            if [(one.id, one.target, taken(len(one.choices), answers)) for one in islice(remaining, len(done))] != done:
+            if [
+                (instance.id, instance.target, taken(len(instance.choices), answers)) for instance in islice(remaining, len(done))
+            ] != done:
                 raise InputError(f"{_partial(output)} has rows of other instances or --answers; delete it to start over")
             for count, row in enumerate(chooser.stream(remaining, answers), len(done) + 1):
                 if total is None:
@@ -289,5 +291,5 @@ def _choice_text(row: Chosen) -> str:
         mark = "*" if index in row.chosen else " "
         shares = ", ".join(f"{name} {share:+.2f}" for name, share in choice.shares.items())
         lines.append(f"{mark} {choice.score:+.2f} {choice.text} ({shares}{'; ' if choice.note else ''}{choice.note})")
-        lines += [f"        {one.speaks}: {one.text}" for one in choice.evidence]
+        lines += [f"        {piece.speaks}: {piece.text}" for piece in choice.evidence]
     return "\n".join(lines) + "\n"

@@ -185,7 +185,7 @@ def tails(
         if not rows and limit != 0 and isinstance(store, LinksEvents):
             (concept,) = store.resolve([head])
             if concept is not None and (head.startswith("/c/") or store.link_manifest().links):
-                mentioned = [dump(one) for one in store.concept_tails(concept, relation, limit)]
+                mentioned = [dump(tail) for tail in store.concept_tails(concept, relation, limit)]
                 nothing = f"{head!r} has no {relation or 'tails'} here, and neither has an event that mentions it"
                 _answer(mentioned, ("relation", "tail_text", ">events", "event_text", ">weight"), json, nothing)
                 return

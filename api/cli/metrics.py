@@ -48,7 +48,16 @@ def metrics(
         print_json({**row.to_dict(), "options": [option.to_dict() for option in options]})
         return
     _show_one(
-        row, [(one.name, ", ".join(filter(None, (one.type, one.range))), _default(one.default), one.help) for one in options]
+        row,
+        [
+            (
+                option.name,
+                ", ".join(filter(None, (option.type, option.range))),
+                _default(option.default),
+                option.help,
+            )
+            for option in options
+        ],
     )
 
 
@@ -61,7 +70,7 @@ def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
         (
             f"{'* ' if row.recommended else ''}{row.name}",
             "yes" if row.ready else "no",
-            *([_short(one) for one in (row.agreement.pearson, row.agreement.spearman)] if row.agreement else ["", ""]),
+            *([_short(interval) for interval in (row.agreement.pearson, row.agreement.spearman)] if row.agreement else ["", ""]),
             row.summary.removesuffix(".") + (f" (from {row.plugin})" if row.plugin else ""),
         )
         for row in rows
@@ -106,14 +115,14 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
         print("\nAgreement with human ratings")
         lines = [
             (
-                f"{one.name}{' (in-sample)' if one.name in row.in_sample else ''}",
-                one.n,
-                one.not_judged,
-                one.conversations,
-                _spelt(one.pearson),
-                _spelt(one.spearman),
+                f"{dataset.name}{' (in-sample)' if dataset.name in row.in_sample else ''}",
+                dataset.n,
+                dataset.not_judged,
+                dataset.conversations,
+                _spelt(dataset.pearson),
+                _spelt(dataset.spearman),
             )
-            for one in row.agreement.sets
+            for dataset in row.agreement.sets
         ]
         mean = ("mean", row.agreement.ratings, None, None, _spelt(row.agreement.pearson), _spelt(row.agreement.spearman))
         show(table(("set", ">n", ">not judged", ">conversations", ">Pearson", ">Spearman"), [*lines, mean]))

@@ -48,7 +48,7 @@ class GraphFirst(TyperCommand):
         default = None if ctx.resilient_parsing or "--help" in args else default_graph()
         if default:
             indices = self._arguments(args)
-            names = [one for one in self.params if one.param_type_name == "argument"]
+            names = [parameter for parameter in self.params if parameter.param_type_name == "argument"]
             needed = max(sum(one.required for one in names), min(2, len(names)))
             if len(indices) < needed or not ("://" in args[indices[0]] or os.path.lexists(args[indices[0]])):
                 index = indices[0] if indices else len(args)
@@ -57,7 +57,7 @@ class GraphFirst(TyperCommand):
 
     def _arguments(self, args: Sequence[str]) -> list[int]:
         """Return the indices of the words that are neither options nor their values."""
-        takes_value = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
+        takes_value = {name for parameter in self.params if not getattr(parameter, "is_flag", True) for name in parameter.opts}
         indices: list[int] = []
         index = 0
         while index < len(args):
@@ -313,10 +313,10 @@ def add_server_options(command: Any) -> None:
     for option in options:
         option.expose_value, option.callback = False, _keep
     leaves = [command]
-    for one in leaves:
-        leaves += getattr(one, "commands", {}).values()
-        if {"graph", "into"} & {param.name for param in one.params}:
-            one.params += options
+    for leaf in leaves:
+        leaves += getattr(leaf, "commands", {}).values()
+        if {"graph", "into"} & {param.name for param in leaf.params}:
+            leaf.params += options
 
 
 def _keep(_: Any, option: Any, value: str | None) -> None:

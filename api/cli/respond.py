@@ -101,7 +101,7 @@ def _responses(
         else:
             answered = list(zip(several, sampled, strict=True))
             ranked = chosen(reasoner, ((row.turns, texts) for row, texts in answered))
-            yield from ((row, texts, one) for (row, texts), one in zip(answered, ranked, strict=True))
+            yield from ((row, texts, best) for (row, texts), best in zip(answered, ranked, strict=True))
 
 
 def _json(
@@ -117,7 +117,9 @@ def _json(
         output["references"] = row.references
     output |= {"responses": texts, "signature": str(responder.signature)}
     if ranked is not None and reasoner is not None:
-        output["ranking"] = [{"number": one.number, "rank": one.rank, "scores": one.values} for one in ranked.candidates]
+        output["ranking"] = [
+            {"number": candidate.number, "rank": candidate.rank, "scores": candidate.values} for candidate in ranked.candidates
+        ]
         output["edges"] = [dump(edge) for edge in ranked.edges]
         output["metrics"] = reasoner.signatures
     return json_text(output) + "\n"
@@ -127,9 +129,9 @@ def _text(row: loaders.History, texts: tuple[str, ...], ranked: Reranked | None)
     lines = [f"{row.id}: {row.turns[-1]}"]
     if ranked is None:
         return "\n".join([*lines, *(f"  {text}" for text in texts)]) + "\n"
-    for rank, one in enumerate(ranked.candidates):
-        values = ", ".join(f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in one.values.items())
-        lines.append(f"{'*' if rank == 0 else ' '} {one.text} ({values})")
+    for rank, candidate in enumerate(ranked.candidates):
+        values = ", ".join(f"{name} {'–' if value is None else f'{value:.3f}'}" for name, value in candidate.values.items())
+        lines.append(f"{'*' if rank == 0 else ' '} {candidate.text} ({values})")
         if rank == 0:
             lines += [f"      {_edge(edge)}" for edge in ranked.edges[:_SHOWN]] or ["      no edge"]
     return "\n".join(lines) + "\n"

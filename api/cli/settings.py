@@ -45,7 +45,7 @@ def _defaults(command: Any) -> dict[str, Any]:
     """Return the defaults of a command, as functions that are called when they are needed, or of each command below it."""
     if hasattr(command, "commands"):
         return {name: _defaults(below) for name, below in command.commands.items()}
-    graphs = [one.name for one in command.params if getattr(one, "envvar", None) == GRAPH]
+    graphs = [param.name for param in command.params if getattr(param, "envvar", None) == GRAPH]
     return dict.fromkeys(graphs, _graph) | {one.name: _metrics for one in command.params if one.name == "metrics"}
 
 

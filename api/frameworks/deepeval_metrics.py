@@ -97,7 +97,7 @@ class _Tacit:
         }
         self.reason = "\n".join(f"{label}: {in_words(results)}" if label else in_words(results) for label, results in scored)
         self.details = [({"turn": label} if label else {}) | metadata_of(results) for label, results in scored]
-        self.verbose_logs = "\n".join(json.dumps(one, ensure_ascii=False) for one in self.details)
+        self.verbose_logs = "\n".join(json.dumps(detail, ensure_ascii=False) for detail in self.details)
         self.skipped = self.score is None
         if self.score is not None:
             self.success = self.judge.passes(self.score)

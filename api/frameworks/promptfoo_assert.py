@@ -114,4 +114,4 @@ def _listed(text: Any) -> list[Any] | None:
         parsed = json.loads(text)
     except ValueError:
         return None
-    return parsed if isinstance(parsed, list) and all(isinstance(one, str | dict) for one in parsed) else None
+    return parsed if isinstance(parsed, list) and all(isinstance(entry, str | dict) for entry in parsed) else None

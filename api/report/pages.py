@@ -30,8 +30,8 @@ def explained_page(items: Sequence[tuple[Item | None, Mapping[str, Explanation],
         body.append(f"<h2>{safe(item.id if item else 'no item')}</h2>")
         if fault is not None:
             body.append(f'<p class="fault">{safe(fault)}</p>')
-        for one in explanations.values():
-            body.append(explained(one))
+        for explanation in explanations.values():
+            body.append(explained(explanation))
     return page("Explained scores", body)
 
 
@@ -205,7 +205,7 @@ def comparison_page(comparison: SystemComparison, first: str, second: str) -> st
     body += [f'<p class="signature">{safe(signature)}</p>' for signature in comparison.signatures.values()]
     if comparison.largest:
         body.append(f"<h2>Largest differences by {safe(comparison.largest[0].metric)}</h2>")
-    body += [_contrast(one) for one in comparison.largest]
+    body += [_contrast(pair) for pair in comparison.largest]
     return page(f"{first} and {second}", body)
 
 

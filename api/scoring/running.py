@@ -345,7 +345,7 @@ def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
     try:
         return kind(value)
     except ValueError:
-        raise InputError(f"{name} must be {' or '.join(str(one.value) for one in kind)}, not {value!r}") from None
+        raise InputError(f"{name} must be {' or '.join(str(member.value) for member in kind)}, not {value!r}") from None
 
 
 def total_items(file: str, watched: bool, columns: Mapping[str, str] | None = None) -> int | None:

@@ -178,8 +178,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, and log the URL."""
         await super().startup(sockets)
-        for one in sockets or ():
-            host, port, *_ = one.getsockname()
+        for sock in sockets or ():
+            host, port, *_ = sock.getsockname()
             self._log("listening", url=f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -124,8 +124,8 @@ def refuse_unknown_parameters(request: Request) -> None:
     """Check that a route below ``/v1/`` takes the query parameters of a request; 422 if not."""
     route = request.scope.get("route")
     known: list[str] = []
-    for one in route.dependant.query_params if isinstance(route, APIRoute) else ():
-        known += getattr(one.field_info.annotation, "model_fields", [one.alias])
+    for parameter in route.dependant.query_params if isinstance(route, APIRoute) else ():
+        known += getattr(parameter.field_info.annotation, "model_fields", [parameter.alias])
     unknown = [name for name in request.query_params if name not in known]
     if unknown and request.url.path.startswith("/v1/"):
         name = _shown(unknown[0])
@@ -145,16 +145,16 @@ def invalid(errors: Sequence[Any], model: type[Message] | None = None) -> Proble
     """
     reasons: dict[str, str] = {}
     missed: set[tuple[str | int, ...]] = set()
-    for one in sorted(errors, key=lambda one: one["type"] != "extra_forbidden"):  # a misspelt name before the missing one
-        place = [part for part in one["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
-        if one["type"] == "extra_forbidden":
+    for error in sorted(errors, key=lambda error: error["type"] != "extra_forbidden"):  # a misspelt name before the missing one
+        place = [part for part in error["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
+        if error["type"] == "extra_forbidden":
             near = get_close_matches(str(place[-1])[:_SHOWN_NAME], _fields(place[:-1], model), 1)
             missed.update((*place[:-1], name) for name in near)
-        if one["type"] == "missing" and tuple(place) in missed:
+        if error["type"] == "missing" and tuple(place) in missed:
             continue
         at = ".".join(str(part)[:_SHOWN_NAME] for part in place)
-        if at not in reasons or one["type"] == "less_than_equal":
-            reasons[at] = _reason(one, place, model)
+        if at not in reasons or error["type"] == "less_than_equal":
+            reasons[at] = _reason(error, place, model)
     shown = [{"at": at, "reason": reason} for at, reason in reasons.items()][:SHOWN_ERRORS]
     more = len(reasons) - 1
     rest = f" ({more} more error{'s' if more > 1 else ''})" if more else ""
@@ -205,7 +205,7 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
     if kind == "list_type":
         wanted = _LISTS.get(name, "a list")
     if kind == "model_type":
-        wanted = "an object with " + " and ".join(name for name, one in _fields(place, model).items() if one.is_required())
+        wanted = "an object with " + " and ".join(name for name, field in _fields(place, model).items() if field.is_required())
     if name == "id":
         wanted = "a text or a whole number"
     kind_given = _KINDS.get(type(error.get("input")), "null")

@@ -109,7 +109,7 @@ def choice_head(
     from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.choice_head import CONTROL, Measured, apart_from, enough_groups, measure, train_heads
 
-    rows = [one for one in rows if 0 < len(one.correct) < len(one.choices)]
+    rows = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if exclude:
         rows = apart_from(rows, [list(turns_of(file)) for file in exclude])
     enough_groups(rows)  # the error about too few comes before a model is opened
@@ -128,14 +128,16 @@ def choice_head(
     used = address is not None and (names is None or "graph" in names)
     with open_engine(address, engine, quiet=run.quiet) if used and address is not None else nullcontext(None) as source:
         chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=recipe.encoder, model=recipe.model)
-        for name, one in chooser.judges.items():
+        for name, judge in chooser.judges.items():
             if name != CONTROL:
-                parts[name] = Measured(one.features, measure(one, rows, folder, run.stages.tell))
-                models.append(f"{name} {one.signature}")
+                parts[name] = Measured(judge.features, measure(judge, rows, folder, run.stages.tell))
+                models.append(f"{name} {judge.signature}")
         heads = train_heads(rows, parts, seed=recipe.seed, facts={**facts, "models": models}, progress=run.stages.tell)
     run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})
     delete_checkpoints(run.output)
     fitted = heads.facts
     made = {"digest": heads.digest, "instances": fitted["instances"], "dialogues": fitted["dialogues"]}
-    measured = {name: f"exact {one['exact'][0]:.3f}, AUC {one['auc'][0]:.3f}" for name, one in fitted["measured"].items()}
+    measured = {
+        name: f"exact {numbers['exact'][0]:.3f}, AUC {numbers['auc'][0]:.3f}" for name, numbers in fitted["measured"].items()
+    }
     return Made(made | dict(fitted), [*made.items(), *measured.items()])

@@ -211,7 +211,7 @@ def read_choices(file: str) -> list[Contrast]:
             continue
         options: Any = row.record.get("options")
         answer: Any = row.record.get("answer")
-        texts = isinstance(options, list) and len(options) > 1 and all(isinstance(one, str) and one.strip() for one in options)
+        texts = isinstance(options, list) and len(options) > 1 and all(isinstance(text, str) and text.strip() for text in options)
         if not (texts and type(answer) is int and 0 <= answer < len(options)):
             raise InputError(
                 f'{file}:{row.line}: has no options with a true one; give {{"turns": […], "options": […], "answer": 0}}'

@@ -275,7 +275,7 @@ def reference(
             }  # fmt: skip
             if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
                 loads = reasoner.graph.manifest().loads
-                facts["graph"] = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
+                facts["graph"] = [{"loader": load.loader, "file": Path(load.file).name, "sha256": load.sha256} for load in loads]
             together = recipe.batch_size or min(getattr(metric, "together", 256), 256)
             total = len(drawn.true) + len(drawn.random)
             with Meter(metric.name, total, noun="responses", quiet=run.quiet) as meter:

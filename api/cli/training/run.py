@@ -129,11 +129,11 @@ class Made:
         if run.json:
             print_json({"output": str(run.output), "card": card, **self.facts})
             return
-        for one in self.before:
-            if isinstance(one, str):
-                print(one)
+        for part in self.before:
+            if isinstance(part, str):
+                print(part)
             else:
-                show(one)
+                show(part)
         rows = [(name.replace("_", " "), value) for name, value in self.shown or self.facts.items()]
         texts = [(name, ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in rows]
         show(facts([("model", str(run.output)), ("card", card), *texts]))
@@ -160,8 +160,8 @@ def training(
     def decorate(function: Callable[..., Made | None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
         own = [
-            one.replace(annotation=hints[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
-            for one in list(inspect.signature(function).parameters.values())[1:]
+            parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in list(inspect.signature(function).parameters.values())[1:]
         ]
         shared = [_SHARED[one].replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in [*options.split(), "json", "quiet"]]
         noun = nouns if callable(nouns) else lambda stage: (nouns or {}).get(stage, "steps")
@@ -172,7 +172,9 @@ def training(
                 from ....reasoning.training.recipe import open_recipe
 
                 values = {
-                    key: getattr(arguments[one], "value", arguments[one]) for one, key in _REPLACING.items() if one in arguments
+                    key: getattr(arguments[option_name], "value", arguments[option_name])
+                    for option_name, key in _REPLACING.items()
+                    if option_name in arguments
                 }
                 recipe = open_recipe(name, arguments["recipe"], **values)
             output = arguments["output"]
@@ -183,7 +185,7 @@ def training(
                     output, recipe, arguments.get("device"), arguments.get("strict", False), arguments["json"],
                     arguments["quiet"], as_typed(typed_words(), output), stages,
                 )  # fmt: skip
-                made = function(run, **{one.name: arguments[one.name] for one in own})
+                made = function(run, **{parameter.name: arguments[parameter.name] for parameter in own})
             if made is not None:
                 made.show(run)
 

@@ -95,7 +95,7 @@ def page(path: str, parameters: Pairs, assertions: Sequence[Assertion], offset: 
 
     ``found`` has the edges from ``offset`` on, one more than ``limit`` when there are more pages.
     """
-    answer: Object = {"edges": [edge(one) for one in assertions[:limit]]}
+    answer: Object = {"edges": [edge(assertion) for assertion in assertions[:limit]]}
     more = len(assertions) > limit > 0
     if more or offset:
         answer["view"] = view(path, parameters, offset, limit, more=more)
@@ -136,7 +136,7 @@ def features(term: str, groups: Iterable[tuple[str, str, Sequence[Assertion]]], 
         group: Object = {
             "@id": address("/query", parameters),
             "feature": dict(parameters),
-            "edges": [_of(term, one) for one in assertions[:limit]],
+            "edges": [_of(term, assertion) for assertion in assertions[:limit]],
             "symmetric": side == "node",
         }
         if len(assertions) > limit:

@@ -97,8 +97,8 @@ class Relatedness:
         edges = self._index.select(Pattern(node=term), 0, _NEIGHBOURS)
         concept = _concept(term)
         return [
-            (one.tail if one.head == concept else one.head, weight * min(_HEAVIEST, one.weight) * _NEIGHBOUR_WEIGHT)
-            for one in edges
+            (edge.tail if edge.head == concept else edge.head, weight * min(_HEAVIEST, edge.weight) * _NEIGHBOUR_WEIGHT)
+            for edge in edges
         ]
 
     def _cosines(self, vector: Floats) -> Floats:

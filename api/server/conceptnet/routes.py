@@ -99,7 +99,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
 
         def answer() -> Response:
             similar = vectors.nearest(terms, limit, below.removesuffix("/.").rstrip("/") if below else None)
-            return respond({"@id": path, "related": [{"@id": one, "weight": round(weight, 3)} for one, weight in similar]})
+            return respond({"@id": path, "related": [{"@id": uri, "weight": round(weight, 3)} for uri, weight in similar]})
 
         return await answered(answer)
 
@@ -173,7 +173,7 @@ class Edges:
         for name, value in criteria.items():
             uri = value.rstrip("/")
             if name == "rel":
-                pattern["relations"] = frozenset(one for one, own in self._relations.items() if is_below(own, uri))
+                pattern["relations"] = frozenset(relation for relation, own in self._relations.items() if is_below(own, uri))
             else:
                 pattern[_CRITERIA[name]] = uri
         return self._index.select(Pattern(**pattern), offset, limit + 1)
@@ -181,9 +181,9 @@ class Edges:
     def _assertion(self, uri: str) -> Response:
         ends = ends_of(uri)
         if ends is not None and all(map(_is_term, ends)):
-            for one in self._index.select(Pattern(*ends), 0, _MOST_PARALLEL):
-                if assertion_uri(one) == uri:
-                    return respond(edge(one))
+            for assertion in self._index.select(Pattern(*ends), 0, _MOST_PARALLEL):
+                if assertion_uri(assertion) == uri:
+                    return respond(edge(assertion))
         return respond(failed(404, f"{uri!r} is not an assertion in ConceptNet.", {"@id": uri}))
 
     def _by_feature(self, uri: str, limit: int) -> Response:
