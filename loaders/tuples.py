@@ -122,7 +122,7 @@ class JudgedTuple(NamedTuple):
 
 
 def read_judged_tuples(
-    path: str | os.PathLike[str], relations: Collection[str] = ATOMIC_RELATIONS
+    path: str | os.PathLike[str], relations: Collection[str] = ATOMIC_RELATIONS, *, strict: bool = False
 ) -> Iterator[JudgedTuple | ItemError]:
     """Yield the judged tuples of a file (gzip or plain; ``-`` reads standard input) in its order, in constant memory.
 
@@ -131,6 +131,7 @@ def read_judged_tuples(
     Args:
         path: the file.
         relations: relations that a tuple can have.
+        strict: raise at the first record without a judged tuple.
 
     Raises:
         InputError: the file cannot be opened; while iterating, when it has none of the forms, or is a table without these
@@ -138,7 +139,7 @@ def read_judged_tuples(
     """
     known = frozenset(relations)
     columns = Columns(lambda names: names >= set(_COLUMNS), ", ".join(_COLUMNS), "judged tuples", strict=True)
-    return parsed_rows(ByteSource(path), columns, lambda row, _: _judged(row, known), strict=False)
+    return parsed_rows(ByteSource(path), columns, lambda row, _: _judged(row, known), strict=strict)
 
 
 def _judged(value: Any, relations: frozenset[str]) -> JudgedTuple:

@@ -1,6 +1,6 @@
 """Reading of training files: dialogues, judged responses, event tuples, CICERO's instances; with the facts of files for cards.
 
-Rows that cannot be used are reported on stderr; with ``strict`` the first one is an error.
+Records that cannot be used are reported on stderr; with ``strict`` the first one is an error.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .... import loaders
 from ....graph.errors import InputError
-from ....graph.item import Item
+from ....graph.item import Item, ItemError
 from ....graph.questions import Instance
 from ...opening import readable
-from ...terminal.screen import note
+from ...terminal.faults import read_all
 
 if TYPE_CHECKING:
     from ....reasoning.training.commonsense import Rated
@@ -25,27 +25,21 @@ Files = list[dict[str, Any]]
 """For each file its name, number of rows, and sha256."""
 Turns = tuple[str, ...]
 
-_SHOWN_FAULTS = 10
-
 
 def read_files(
-    files: Sequence[str], read: Callable[[str, list[str]], Iterable[Row]], noun: str, nothing: str
+    files: Sequence[str], read: Callable[[str], Iterable[Row | ItemError]], noun: str, wanted: str
 ) -> tuple[list[Row], Files]:
     """Return the rows of all files, and the facts of the files.
 
     Args:
-        read: returns the rows of a file, and appends the faults of others to a list.
-        noun: what the rows are called in the facts; nothing: the end of the error for a file without rows.
+        read: yields the rows of a file, and errors for records without one.
+        noun: what the rows are called in the facts; wanted: one of them, with its article, for messages.
     """
     all_rows: list[Row] = []
     facts: Files = []
     check_distinct(files)
     for file in files:
-        faults: list[str] = []
-        rows = list(read(readable(file), faults))
-        _report_faults(file, faults)
-        if not rows:
-            raise InputError(f"{file} {nothing}" + (f"; the first fault: {faults[0]}" if faults else ""))
+        rows = read_all(read(readable(file)), file, wanted)
         all_rows += rows
         facts.append({"file": Path(file).name, noun: len(rows), "sha256": sha256_of(file)})
     return all_rows, facts
@@ -56,22 +50,6 @@ def check_distinct(files: Sequence[str]) -> None:
     for index, file in enumerate(files):
         if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:index]):
             raise InputError(f"{file} is given twice; give each file once")
-
-
-def _report_faults(file: str, faults: Sequence[str]) -> None:
-    for fault in faults[:_SHOWN_FAULTS]:
-        note(f"left out: {file}, {fault}")
-    if len(faults) > _SHOWN_FAULTS:
-        note(f"left out: {len(faults) - _SHOWN_FAULTS:,} more of {file}")
-
-
-def _sound(rows: Iterable[Any], kind: type[Row], faults: list[str], noun: str = "line") -> Iterator[Row]:
-    """Yield the rows of a kind; the reasons of the others become faults."""
-    for row in rows:
-        if isinstance(row, kind):
-            yield row
-        else:
-            faults.append(f"{noun} {row.line}: {row.reason}")
 
 
 def sha256_of(file: str) -> str | None:
@@ -88,17 +66,16 @@ def read_corpora(
     files: Sequence[str], exclude: Sequence[str], strict: bool
 ) -> tuple[dict[str, list[Turns]], dict[str, int], Files]:
     """Return the distinct dialogues of each corpus, the numbers left out by reason, and the facts of the files."""
-    from ....loaders.dialogues import Dialogue, read_dialogues
     from ....loaders.judgements import dataset_name
     from ....loaders.treebank import is_treebank, read_paragraphs
     from ....reasoning.training.corpora import check_corpora, corpus_of, distinct_dialogues
 
-    def dialogues(file: str, faults: list[str]) -> Iterator[tuple[str, Turns]]:
-        read = read_paragraphs if is_treebank(file) else read_dialogues
+    def dialogues(file: str) -> Iterator[tuple[str, Turns] | ItemError]:
+        read = read_paragraphs if is_treebank(file) else loaders.read_dialogues
         corpus = corpus_of(dataset_name(file))
-        return ((corpus, row.turns) for row in _sound(read(file, strict=strict), Dialogue, faults))
+        return (row if isinstance(row, ItemError) else (corpus, row.turns) for row in read(file, strict=strict))
 
-    rows, facts = read_files(files, dialogues, "dialogues", 'holds no dialogue; give lines of {"turns": […]}')
+    rows, facts = read_files(files, dialogues, "dialogues", "a dialogue")
     corpora: dict[str, list[Turns]] = {}
     for corpus, turns in rows:
         corpora.setdefault(corpus, []).append(turns)
@@ -136,14 +113,15 @@ def read_unjudged(files: Sequence[str], exclude: Sequence[str], strict: bool) ->
         for row in loaders.read_judgements(readable(file), strict=strict)
         if isinstance(row, loaders.Judgement)
     ]
-    dialogues, facts = read_files(files, lambda file, _: _longest(file, strict), "dialogues", "holds no dialogue")
+    dialogues, facts = read_files(files, lambda file: _longest(file, strict), "dialogues", "a dialogue")
     return without_judged(dialogues, judged), facts
 
 
-def _longest(file: str, strict: bool) -> Iterator[Turns]:
+def _longest(file: str, strict: bool) -> Iterator[Turns | ItemError]:
     last: Turns = ()
     for item in loaders.read_items(file, strict=strict):
-        if isinstance(item, loaders.ItemError):
+        if isinstance(item, ItemError):
+            yield item
             continue
         if last and item.history != last:
             yield last
@@ -157,46 +135,41 @@ def read_rated(files: Sequence[str], contrast: bool, rating: str, seed: int, str
     from ....loaders.judgements import dataset_name
     from ....reasoning.training.commonsense import contrast as contrasted
 
-    def judged(file: str, faults: list[str]) -> Iterator[Rated]:
-        for row in _sound(loaders.read_judgements(file, strict=strict, rating=rating), loaders.Judgement, faults, "row"):
+    def judged(file: str) -> Iterator[Rated | ItemError]:
+        for number, row in enumerate(loaders.read_judgements(file, strict=strict, rating=rating), 1):
             try:
-                Item(row.history, row.response)
+                if not isinstance(row, ItemError):
+                    Item(row.history, row.response)
                 yield row
             except InputError as error:
                 if strict:
                     raise
-                faults.append(f"judgement {row.id}: {error}")
+                yield ItemError(number, f"judgement {row.id}: {error}")
 
-    def dialogues(file: str, faults: list[str]) -> Sequence[Rated]:
-        items = [(row.history, row.response) for row in _sound(loaders.read_items(file, strict=strict), Item, faults)]
-        return contrasted(items, seed, dataset_name(file)) if items else []
+    def dialogues(file: str) -> Iterator[Rated | ItemError]:
+        items = []
+        for row in loaders.read_items(file, strict=strict):
+            if isinstance(row, ItemError):
+                yield row
+            else:
+                items.append((row.history, row.response))
+        if items:
+            yield from contrasted(items, seed, dataset_name(file))
 
-    what = "dialogue" if contrast else "judgement"
-    return read_files(files, dialogues if contrast else judged, "judgements", f"holds no {what} that can be used")
+    wanted = "a dialogue that can be used" if contrast else "a judgement that can be used"
+    return read_files(files, dialogues if contrast else judged, "judgements", wanted)
 
 
-def read_judged_tuples(files: Sequence[str], strict: bool) -> tuple[list[tuple[str, str, str, bool]], Files]:
+def read_judged_tuples(files: Sequence[str], strict: bool) -> tuple[list[loaders.JudgedTuple], Files]:
     """Return judged event tuples: head, relation, tail and label."""
     from ....reasoning.metrics.accent.verbalise import VERBALISED
 
-    def tuples(file: str, faults: list[str]) -> Iterator[Any]:
-        for row in loaders.read_judged_tuples(file, VERBALISED):
-            if not isinstance(row, loaders.ItemError):
-                yield tuple(row)
-            elif strict:
-                raise InputError(f"{file}:{row.line}: {row.reason}")
-            else:
-                faults.append(f"line {row.line}: {row.reason}")
-
-    return read_files(files, tuples, "tuples", "holds no judged tuple")
+    return read_files(files, lambda file: loaders.read_judged_tuples(file, VERBALISED, strict=strict), "tuples", "a judged tuple")
 
 
 def read_instances(files: Sequence[str], strict: bool) -> tuple[list[Instance], Files]:
     """Return CICERO's instances."""
-    return read_files(
-        files, lambda file, faults: _sound(loaders.read_cicero(file, strict=strict), Instance, faults, "record"), "instances",
-        "has no instance of CICERO; its records need ID, Dialogue, Target, Question and Choices",
-    )  # fmt: skip
+    return read_files(files, lambda file: loaders.read_cicero(file, strict=strict), "instances", "an instance of CICERO")
 
 
 def read_choices(file: str) -> list[Contrast]:

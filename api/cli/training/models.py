@@ -68,12 +68,12 @@ def accent(
 
     tuples: list[int] = []
 
-    def read(file: str, _: list[str]) -> list[TupleRow]:
+    def read(file: str) -> list[TupleRow]:
         rows_read = loaders.read_event_tuples(file)
         tuples.append(sum(len(row.tuples) for row in rows_read))
         return rows_read
 
-    rows, data = read_files(files, read, "dialogues", "holds no event tuple")
+    rows, data = read_files(files, read, "dialogues", "an event tuple")
     data = [{**row, "tuples": number} for row, number in zip(data, tuples, strict=True)]
     with run.steps() as progress:
         trained = train_extractor(

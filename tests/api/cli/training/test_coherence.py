@@ -111,7 +111,7 @@ def test_the_command_of_a_card_names_no_folder(tacit: Tacit, words: list[Any], p
     ("change", "sentence"),
     [
         (["{place}/pets-train.jsonl"], "is given twice"),
-        (["{place}/judged.jsonl"], "holds no dialogue"),
+        (["{place}/judged.jsonl"], "has no dialogue"),
         (["{place}/nothing.jsonl"], "nothing.jsonl"),
         (["--exclude", "{place}/bad.jsonl"], "neither judgements nor dialogues"),
         (["--exclude", "-"], "cannot read standard input"),

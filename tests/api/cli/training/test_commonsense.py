@@ -151,7 +151,7 @@ def test_rows_that_cannot_be_used_are_named_and_left_out(tacit: Tacit, sample_gr
     made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(tmp_path / "m"), *QUICK, "--json")
     assert made.status == 0, made.err
     assert json.loads(made.out)["judgements"] == 62
-    assert made.err.count("left out: ") == 4
+    assert made.err.count("\n  line ") == 4
     strict = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(tmp_path / "m"), "--strict", *QUICK)
     assert strict.status == 2
     assert "row 61" in strict.err
@@ -177,7 +177,7 @@ def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: 
     empty.write_text("", encoding="utf-8")
     assert "all ratings are 3" in wrong(tacit, sample_graph, str(same), "-o", output)
     assert "5 judgements are too few" in wrong(tacit, sample_graph, few, "-o", output)
-    assert "holds no judgement" in wrong(tacit, sample_graph, str(empty), "-o", output)
+    assert "has no judgement" in wrong(tacit, sample_graph, str(empty), "-o", output)
     assert "there is no file" in wrong(tacit, sample_graph, str(tmp_path / "none"), "-o", output)
     assert "given twice" in wrong(tacit, sample_graph, file, file, "-o", output)
     for text, sentence in (
