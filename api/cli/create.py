@@ -44,7 +44,7 @@ def targets(
     seed: Seed = 0,
     cosine: Annotated[float, option("X", "Cosine from which a dialogue is a duplicate; 2 keeps all.", min=0.01)] = 0.87,
     strict: opts.Strict = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
+    json: opts.JsonReport = False,
     quiet: opts.Quiet = False,
 ) -> None:
     """Choose dialogues, the turns to ask about, and the questions; write CICERO's records without answers, for annotators.
@@ -52,8 +52,7 @@ def targets(
     Dialogues have 5 to 15 turns, 6 words a turn or more, at most 275 words, and no earlier duplicate. The report says how many
     are left out for each reason, and how often each question is asked.
     """
-    if json and output is None:
-        raise InputError("--json prints the report to stdout; give a file for the records with --output")
+    opts.check_report(json, output)
     check_distinct(dialogues)
     for file in dialogues:
         check_files(file, output)

@@ -46,7 +46,7 @@ def filter_dialogues(
     pipeline: opts.Pipeline = None,
     engine: opts.EngineChoice = opts.Engine.AUTO,
     strict: opts.Strict = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
+    json: opts.JsonReport = False,
     quiet: opts.Quiet = False,
 ) -> None:
     """Keep the dialogues that have a triple of the graph between two consecutive turns.
@@ -55,8 +55,7 @@ def filter_dialogues(
     list, CSV or Parquet. The output has the kept dialogues unchanged and in the same order, with "turns" and "triples":
     [{"turns": [i, i + 1], "head", "relation", "tail", ...}]; turns are numbered from 0.
     """
-    if json and output is None:
-        raise InputError("--json prints the report to stdout; give a file for the dialogues with --output")
+    opts.check_report(json, output)
     check_files(dialogues, output)
     from ...reasoning.filtering import TripleFilter
     from ...reasoning.text.language import open_analyser

@@ -6,9 +6,8 @@ import json
 import os
 from collections.abc import Sequence
 from contextvars import ContextVar
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -79,13 +78,10 @@ def option(metavar: str, help: str, *names: str, default: str | bool = True, **m
     return typer.Option(*names, metavar=metavar, help=help, show_default=default, **more)
 
 
-class Dtype(Enum):
-    """Floating-point type of a model's weights."""
+Dtype = Literal["float32", "bfloat16"]
+"""Floating-point type of a model's weights."""
 
-    FLOAT32 = "float32"
-    BFLOAT16 = "bfloat16"
-
-
+Records = Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")]
 GRAPH_ENV: Any = {"envvar": GRAPH, "show_envvar": False, "default": False}
 # GRAPH of a command without other arguments; those with others have the class GraphFirst too.
 GraphArgument = Annotated[
@@ -100,6 +96,7 @@ Output = Annotated[Path | None, option("FILE", "Write to this file, replaced ato
 Limit = Annotated[int, option("N", "Maximum number of results, best first.", min=0)]
 LimitOrAll = Annotated[int | None, option("N", "Maximum number of results, best first.", default="all", min=0)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+JsonReport = Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first line that cannot be read.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Language = Annotated[str, option("CODE", "Language of the texts.")]
@@ -141,6 +138,12 @@ def complete_options(incomplete: str) -> list[str]:
         return [text for name in known_options(metric) if (text := f"{metric}.{name}=").startswith(incomplete)]
     except TacitError:
         return []
+
+
+def check_report(json: bool, output: Path | None) -> None:
+    """Check that a command which prints its report as JSON writes its records to a file."""
+    if json and output is None:
+        raise InputError("--json prints the report to stdout; give a file for the output with --output")
 
 
 def metrics_option(help: str, *old_names: str) -> Any:

@@ -39,7 +39,7 @@ Model = Annotated[str, option("ID|FOLDER|FILE.gguf", "A model of tacit train res
 
 
 def respond(
-    file: Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
+    file: opts.Records,
     model: Model,
     samples: Annotated[
         int | None, option("N", "Number of responses per history.", "--samples", "-k", default="1, with --metrics 8", min=1)
@@ -142,7 +142,7 @@ def _edge(edge: Assertion) -> str:
 
 
 def perplexity(
-    file: Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")],
+    file: opts.Records,
     model: Model,
     output: opts.Output = None,
     device: Device = None,
@@ -189,7 +189,7 @@ def prompts(
     names: Annotated[Path | None, option("FILE", "First names to look for, one a line.", default="those of SocialIQA")] = None,
     output: opts.Output = None,
     strict: opts.Strict = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON; needs --output.")] = False,
+    json: opts.JsonReport = False,
     quiet: opts.Quiet = False,
 ) -> None:
     """Choose contexts to write dialogues about, as Zhou et al. (SIGDIAL 2021) chose SocialIQA's.
@@ -197,8 +197,7 @@ def prompts(
     A context is kept once, when it has more than 15 words or an inner comma or full stop, and a person's name. The report says
     how many are left out for each reason.
     """
-    if json and output is None:
-        raise InputError("--json prints the report to stdout; give a file for the prompts with --output")
+    opts.check_report(json, output)
     check_files(file, output)
     from ...reasoning.response.prompts import NAMES, Left, PromptFilter
 

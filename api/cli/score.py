@@ -23,7 +23,7 @@ from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter
 from ..terminal.screen import console, count, duration, note, plural, show, table, visible
 from . import options as opts
-from .options import argument, option
+from .options import option
 
 if TYPE_CHECKING:
     from ...reasoning.scorer import ItemScores
@@ -37,7 +37,7 @@ RunEngine = Literal["auto", "store", "index", "ray"]
 
 
 def score(
-    file: Annotated[str, argument("FILE", "JSON, CSV or Parquet; plain or gzip; - reads stdin.")],
+    file: opts.Records,
     graph: opts.Graph = None,
     metrics: opts.Metrics = None,
     column: opts.Columns = None,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import asdict
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from ....graph.errors import InputError
 from ...opening import open_engine
@@ -24,18 +23,11 @@ SolvedInstances = Annotated[
 ]
 
 
-class Task(Enum):
-    """What the model learns."""
-
-    GENERATE = "generate"
-    CHOOSE = "choose"
-
-
 @training("cicero", options="output recipe epochs seed device strict")
 def cicero(
     run: Run,
     instances: Instances,
-    task: Annotated[Task, option("NAME", "generate (write answers) or choose (among them).")],
+    task: Annotated[Literal["generate", "choose"], option("NAME", "generate (write answers) or choose (among them).")],
     model: Annotated[
         str, option("ID|FOLDER|FILE.gguf", "The initial model: sequence-to-sequence or causal; for choose also an encoder.")
     ],
@@ -51,7 +43,7 @@ def cicero(
     with run.steps() as progress:
         return Made(
             train_cicero(
-                rows, model, run.output, run.recipe, task=task.value, device=run.device,
+                rows, model, run.output, run.recipe, task=task, device=run.device,
                 facts={"files": files, "command": run.command}, progress=progress,
             )
         )  # fmt: skip

@@ -181,7 +181,7 @@ def llm_probe(
         list[str], argument("JUDGED...", "CSV or JSON lines with head, relation, tail and label (1, 0); plain or gzip.")
     ],
     model: LanguageModel,
-    dtype: Annotated[opts.Dtype, typer.Option(help="Precision of the model.")] = opts.Dtype.FLOAT32,
+    dtype: Annotated[opts.Dtype, typer.Option(help="Precision of the model.")] = "float32",
     seed: Seed = 0,
     licence: Licence = None,
 ) -> Made:
@@ -193,7 +193,7 @@ def llm_probe(
     from ....reasoning.training.card import probe_card
     from ....reasoning.training.llm_probe import train_probe
 
-    causal = run.open_language_model(model, dtype.value)
+    causal = run.open_language_model(model, dtype)
     facts = {"files": files, "licence": licence, "command": run.command}
     probe = train_probe(rows, causal, seed=seed, facts=facts, progress=run.stages.tell)
     shown = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")

@@ -171,11 +171,7 @@ def training(
             if "recipe" in arguments:
                 from ....reasoning.training.recipe import open_recipe
 
-                values = {
-                    key: getattr(arguments[option_name], "value", arguments[option_name])
-                    for option_name, key in _REPLACING.items()
-                    if option_name in arguments
-                }
+                values = {key: arguments[option] for option, key in _REPLACING.items() if option in arguments}
                 recipe = open_recipe(name, arguments["recipe"], **values)
             output = arguments["output"]
             if holds is not None:
