@@ -26,7 +26,7 @@ GRAPH = "TACIT_GRAPH"
 CONFIG = "TACIT_CONFIG"
 NAMES = ("tacit.toml", "pyproject.toml")
 _SHARED = "pyproject.toml"
-_LARGEST = 1 << 20
+_MAX_BYTES = 1 << 20
 _RELATIVE = ("./", "../")
 
 
@@ -129,7 +129,7 @@ def read_config(path: Path) -> Config:
 def _concerns(path: Path) -> bool:
     """Return whether a ``pyproject.toml`` has a table for tacit; one that cannot be read has none unless it names it."""
     try:
-        if path.stat().st_size > _LARGEST:
+        if path.stat().st_size > _MAX_BYTES:
             return False
         data = path.read_bytes()
     except OSError:
@@ -163,10 +163,10 @@ def _parsed(path: Path) -> dict[str, Any]:
 
     try:
         with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise InputError(f"the settings in {shown(path)} cannot be read: {error.strerror or error}") from None
-    if len(data) > _LARGEST:
+    if len(data) > _MAX_BYTES:
         raise InputError(f"{shown(path)} has more than 1 MiB, so it is not a file of settings")
     try:
         return tomllib.loads(data.decode())

@@ -41,7 +41,7 @@ PATH = "/mcp"
 
 _PASSED_ON = ("authorization", "x-api-key")
 _RECENT = 16
-_LONGEST_KEPT = 1 << 20  # characters; longer results are computed again for each page
+_MAX_CACHED_CHARACTERS = 1 << 20  # characters; longer results are computed again for each page
 
 RESOURCES = (
     types.Resource(
@@ -180,7 +180,7 @@ class ServiceCaller:
             structured: Any = None
             if not text:
                 text, structured = await self._whole(tool, arguments, headers)
-                self._recent.put(key, text if len(text) <= _LONGEST_KEPT else "")
+                self._recent.put(key, text if len(text) <= _MAX_CACHED_CHARACTERS else "")
             shown, following = page(text, arguments.offset)
         except (InputError, Refused) as error:
             return failure(error)

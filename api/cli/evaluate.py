@@ -209,7 +209,7 @@ def _json_row(row: Agreement, collected: _Collected, signatures: dict[str, str],
 
 _KINDS = ("Pearson", "Spearman", "Kendall")
 _WIDEST = 28
-LEAST_SYSTEMS = 3
+MIN_SYSTEMS = 3
 
 
 def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamples: int, seed: int) -> None:
@@ -280,7 +280,7 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
         ranks = {metric: _places(ranking) for metric, ranking in rankings.items()}
         for system, (n, human) in sorted(people.items(), key=lambda entry: (-entry[1][1], entry[0])):
             systems.append((_short(f" {system}"), n, f"{human:.3f}", *(ranks.get(metric, {}).get(system) for metric in metrics)))
-        if len(people) >= LEAST_SYSTEMS:
+        if len(people) >= MIN_SYSTEMS:
             means.append((_short(dataset), None, None, None, None))
             means += [
                 (_short(f" {metric}"), len(ranking.systems), *(_with_p(correlation) for correlation in ranking.correlations))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ...reasoning.metrics.accent.scorers.base import TupleScore, TupleScorer
 
 _SCORER_OPTIONS = ("model", "probe", "comet", "remember", "nearest", "threshold", "encoder", "device", "dtype")
-_TOGETHER = 512  # batch size of scorers without a language model; for the others a spinner is shown while the model is opened
+_SCORER_BATCH = 512  # batch size of scorers without a language model; for the others a spinner is shown while the model is opened
 
 
 def complete_scorers(incomplete: str) -> list[str]:
@@ -98,7 +98,7 @@ def score_tuples(
         tails = None
         if "tails" in kind.options():
             tails = resources.tails(**_among(options, "nearest", "threshold", "comet", "remember"))
-        with waiting("opening the model", quiet=quiet or kind.together == _TOGETHER):
+        with waiting("opening the model", quiet=quiet or kind.together == _SCORER_BATCH):
             judge = resources.scorer(scorer, tails=tails, **_among(options, "model", "probe", "comet"))
         stages.end()
         known = judge.relations
@@ -218,7 +218,7 @@ def _report(faults: Faults, scored: int, total: float, meter: Meter, signature: 
 
 # The command ``evaluate-tuples``.
 
-_BATCH = 32
+_EXTRACTOR_BATCH = 32
 _NO_ENCODER = "none"
 
 
@@ -329,7 +329,7 @@ def _extracted(rows: Sequence[loaders.TupleRow], extractor: Extractor, quiet: bo
     extracted: list[list[EventTuple]] = []
     waiting = iter(rows)
     with Meter("extracting", len(rows), noun="responses", quiet=quiet) as meter:
-        while batch := list(islice(waiting, _BATCH)):
+        while batch := list(islice(waiting, _EXTRACTOR_BATCH)):
             extracted += extractor.extract_batch([Item(row.history, row.response) for row in batch])
             meter.add(len(batch))
     return extracted

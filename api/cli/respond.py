@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...reasoning.response import Reranked, Responder
 
 
-_TOGETHER = 64  # histories
+_BATCH = 64  # histories
 _SHOWN = 8  # edges in the text form
 
 Model = Annotated[str, option("ID|FOLDER|FILE.gguf", "A model of tacit train responder, or a causal one.", "--model")]
@@ -94,7 +94,7 @@ def _responses(
 ) -> Iterator[tuple[loaders.History, tuple[str, ...], Reranked | None]]:
     from ...reasoning.response import rerank as chosen
 
-    while several := list(islice(rows, _TOGETHER)):
+    while several := list(islice(rows, _BATCH)):
         sampled = responder.respond([row.turns for row in several], samples)
         if reasoner is None:
             yield from ((row, texts, None) for row, texts in zip(several, sampled, strict=True))

@@ -13,8 +13,8 @@ from ...graph.errors import InputError
 from ...graph.item import Item
 from ...reasoning.scorer import ItemScores, StreamItem, checked
 
-LARGEST_BATCH = 1_000
-LONGEST_BATCH = 500_000  # characters, about half a megabyte of JSON
+MAX_BATCH_ITEMS = 1_000
+MAX_BATCH_CHARACTERS = 500_000  # characters, about half a megabyte of JSON
 
 _FIRST = 8
 _SECONDS = 5.0
@@ -38,19 +38,19 @@ class BatchSizer:
     def __init__(self, largest: int | None = None, timeout: float = 60.0) -> None:
         if largest is not None and largest < 1:
             raise InputError(f"batch_size must be >= 1, not {largest}")
-        self._largest = largest or LARGEST_BATCH
+        self._largest = largest or MAX_BATCH_ITEMS
         self._timeout = timeout
         self._aim = min(_SECONDS, timeout / 6)
         self._each = 0.0
         self.size = min(_FIRST, self._largest)
-        self.characters = LONGEST_BATCH
+        self.characters = MAX_BATCH_CHARACTERS
 
     def keep_within(self, limits: Mapping[str, Any], requests: int = 1) -> None:
         """Apply the ``limits`` of ``/v1/info`` (any may be missing) for ``requests`` concurrent requests."""
-        largest = [self._largest, limits.get("items", LARGEST_BATCH), limits.get("waiting_items", 1 << 30) // (2 * requests)]
+        largest = [self._largest, limits.get("items", MAX_BATCH_ITEMS), limits.get("waiting_items", 1 << 30) // (2 * requests)]
         self._largest = max(1, min(largest))
         self._aim = min(self._aim, limits.get("request_seconds", 60.0) / 6)
-        self.characters = max(1, min(LONGEST_BATCH, limits.get("body_bytes", 1 << 30) // 8))
+        self.characters = max(1, min(MAX_BATCH_CHARACTERS, limits.get("body_bytes", 1 << 30) // 8))
         self.size = min(self.size, self._largest)
 
     def succeeded(self, items: int, seconds: float) -> None:

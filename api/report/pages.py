@@ -12,7 +12,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from ..terminal.screen import plural
-from .score_report import EXTREMES, MOST_VALUES, QUANTILES, Collected, Column, histogram
+from .score_report import EXTREMES, MAX_VALUES, QUANTILES, Collected, Column, histogram
 
 if TYPE_CHECKING:
     from ...graph.item import Item
@@ -113,8 +113,8 @@ def _summary(collected: Collected) -> str:
         without = f"{collected.tally.not_judged(name):,}"
         rows.append([name, f"{column.number:,}", without, *("" if number is None else f"{number:.3f}" for number in numbers)])
     note = ""
-    if any(column.number > MOST_VALUES for column in collected.columns.values()):
-        note = f'<p class="quiet">Quantiles and histograms are of a random sample of {MOST_VALUES:,} values.</p>'
+    if any(column.number > MAX_VALUES for column in collected.columns.values()):
+        note = f'<p class="quiet">Quantiles and histograms are of a random sample of {MAX_VALUES:,} values.</p>'
     return as_table(columns, rows, 1) + note
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ...reasoning.scorer import ItemScores
     from ..scoring.plan import Plan
 
-MOST_VALUES = 100_000
-MOST_LISTED = 1_000
+MAX_VALUES = 100_000
+MAX_LISTED = 1_000
 EXTREMES = 3
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
@@ -81,9 +81,9 @@ class Column:
         step = value - self.mean
         self.mean += step / self.number
         self.squares += step * (value - self.mean)
-        if len(self.values) < MOST_VALUES:
+        if len(self.values) < MAX_VALUES:
             self.values.append(value)
-        elif (slot := random.randrange(self.number)) < MOST_VALUES:
+        elif (slot := random.randrange(self.number)) < MAX_VALUES:
             self.values[slot] = value
         entry = (value, place, item)
         self.worst = sorted([*self.worst, entry], key=lambda one: (one[0], one[1]))[:EXTREMES]
@@ -113,9 +113,9 @@ class Collected:
             if not isnan(value):
                 self.columns[name].add(value, place, item, self._random)
         slot = len(self.listed)
-        if slot >= MOST_LISTED:
+        if slot >= MAX_LISTED:
             slot = self._random.randrange(self.tally.scored)
-            if slot >= MOST_LISTED:
+            if slot >= MAX_LISTED:
                 return
         last = item.history[-1] if item.history else ""
         percentiles = {name: score.percentile for name, score in scores.items() if score.percentile is not None}
@@ -188,7 +188,7 @@ class Reporting:
 
 _WIDTH, _HEIGHT = 640, 150
 _LEFT, _BOTTOM, _TOP = 8, 22, 18
-_MOST = 40
+_MAX_BINS = 40
 
 
 def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
@@ -197,7 +197,7 @@ def counted(values: Sequence[float]) -> tuple[list[int], float, float]:
     The number of bins is the rounded square root of the number of values, 1..40; 1 if they are equal up to rounding.
     """
     smallest, largest = min(values), max(values)
-    bins = min(_MOST, max(1, round(len(values) ** 0.5)))
+    bins = min(_MAX_BINS, max(1, round(len(values) ** 0.5)))
     if largest - smallest <= 2 * bins * np.spacing(max(-smallest, largest)):
         bins = 1
     counts: list[int] = np.histogram(values, bins)[0].tolist()

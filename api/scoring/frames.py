@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...reasoning.base import Piece, Score
     from ...reasoning.scorer import ItemScores, Reasoner
 
-_AT_ONCE = 4_096
+_BATCH = 4_096
 
 PIECE = pa.struct([
     ("depth", pa.int16()), ("kind", pa.string()), ("name", pa.string()), ("value", pa.float64()), ("share", pa.float64()),
@@ -80,7 +80,7 @@ def score_frame(
     schema = _schema(names, explain)
     with Meter("scoring", None, noun="items", quiet=quiet) as meter:
         rows = chosen.stream(_items(named, row_numbers), batch_size=batch_size, explain=explain)
-        while block := list(islice(rows, _AT_ONCE)):
+        while block := list(islice(rows, _BATCH)):
             parts.append(pa.Table.from_pylist([_row(row, names, explain) for row in block], schema))
             meter.add(len(block))
     scored = pa.concat_tables(parts).unify_dictionaries() if parts else schema.empty_table()
@@ -122,7 +122,7 @@ def _renamed(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
 def _items(table: pa.Table, row_numbers: list[int]) -> Iterator[Item | ItemError]:
     """Yield the items of the rows; ``places`` gets the number of the row of each."""
     number = 0
-    for batch in table.to_batches(_AT_ONCE):
+    for batch in table.to_batches(_BATCH):
         for record in batch.to_pylist():
             items: Sequence[Item | ItemError]
             try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...reasoning import Reasoner
     from ...reasoning.scorer import ItemScores
 
-MOST_BYTES = 1 << 20
+MAX_SHARD_BYTES = 1 << 20
 """Size of the records from which a shard ends before it has its number of records."""
 
 
@@ -68,7 +68,7 @@ def read_shards(
             weight += len(line.data)
             if number not in without:
                 lines.append(line)
-            if count == size or weight >= MOST_BYTES:
+            if count == size or weight >= MAX_SHARD_BYTES:
                 yield Shard(number, tuple(lines)) if lines else number
                 number, count, weight, lines = number + 1, 0, 0, []
         if count:

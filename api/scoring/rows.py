@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUP_ROWS = 50_000
 GROUP_BYTES = 64 << 20
-_AT_A_TIME = 10_000
+_BATCH = 10_000
 
 
 class Form(Enum):
@@ -149,7 +149,7 @@ def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
     kinds = ("score", "percentile", "note", "signature")
     columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in kinds)]
     with pq.ParquetFile(output) as file:
-        for batch in file.iter_batches(_AT_A_TIME, columns=columns):
+        for batch in file.iter_batches(_BATCH, columns=columns):
             for sheet in batch.to_pylist():
                 yield score_of_columns(sheet, names)
 
@@ -200,7 +200,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
 _KINDS = ("score", "percentile", "note", "signature")
-_LONGEST_CELL = 1 << 30
+_MAX_CELL = 1 << 30
 
 
 def column_names(names: Sequence[str], explain: bool) -> list[str]:
@@ -241,7 +241,7 @@ def columns_in(output: Path, form: Form) -> list[str]:
 
 
 def _rows(output: Path, form: Form) -> Iterator[dict[str, str]]:
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))  # a cell of evidence may be long
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL))  # a cell of evidence may be long
     with output.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file, delimiter=DELIMITERS[form], restval="")
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ...reasoning.scorer import ItemScores
 
 SHOWN_ERRORS = 10
-MOST_NOTES = 20
+MAX_NOTES = 20
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Tally(Json):
     def _note(self, name: str, note: str, number: int = 1) -> None:
         """Count ``number`` items that a metric could not judge."""
         notes = self.unjudged.setdefault(name, {})
-        if note not in notes and len(notes) >= MOST_NOTES:
+        if note not in notes and len(notes) >= MAX_NOTES:
             note = "other reasons"
         notes[note] = notes.get(note, 0) + number
 

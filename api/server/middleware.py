@@ -120,7 +120,7 @@ class RequestMiddleware:
         self._app = app
         self._service = service
         self._settings = service.settings
-        self.held = 0  # bytes of all request bodies in memory
+        self.bytes_in_memory = 0  # of all request bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -151,7 +151,7 @@ class RequestMiddleware:
         except Exception as error:
             await self._failed(cycle, error)
         finally:
-            self.held -= len(cycle.body)
+            self.bytes_in_memory -= len(cycle.body)
             self._record(cycle, (cycle.answered or time.perf_counter()) - started)
 
     async def _serve(self, cycle: _Cycle) -> None:
@@ -177,14 +177,14 @@ class RequestMiddleware:
         declared = cycle.headers.get(b"content-length", b"")
         if declared.isdigit() and int(declared[:20]) > largest:
             raise too_large
-        if self.held > self._settings.bodies_bytes:
+        if self.bytes_in_memory > self._settings.bodies_bytes:
             raise Problem(429, "busy", "the service is processing as many requests as it can hold; try again in a moment")
         while cycle.unread:
             part = await cycle.part()
             if len(cycle.body) + len(part) > largest:
                 raise too_large
             cycle.body += part
-            self.held += len(part)
+            self.bytes_in_memory += len(part)
 
     async def _failed(self, cycle: _Cycle, error: Exception) -> None:
         """Respond with 500 and the request ID, and log where the error was raised."""

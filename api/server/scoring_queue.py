@@ -65,7 +65,7 @@ class Batcher:
         observe: Observe = lambda *_: None,
     ) -> None:
         self._metrics = metrics
-        self._batch_items, self._batch_characters, self._most = batch_items, batch_characters, waiting_items
+        self._batch_items, self._batch_characters, self._max_waiting = batch_items, batch_characters, waiting_items
         self._observe = observe
         self._changed = threading.Condition()
         self._jobs: deque[_Job] = deque()
@@ -86,7 +86,7 @@ class Batcher:
         with self._changed:
             if self._closed:
                 raise Problem(503, "stopping", "the service is shutting down; try again in a moment")
-            if self.waiting and self.waiting + len(items) > self._most:
+            if self.waiting and self.waiting + len(items) > self._max_waiting:
                 raise Problem(
                     429,
                     "queue-full",

@@ -234,7 +234,7 @@ class BoundedPool:
 
     def __init__(self, name: str, *, threads: int, waiting: int) -> None:
         self.name = name
-        self._most = threads + waiting
+        self._max_open = threads + waiting
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.open = 0  # tasks that run or wait
 
@@ -243,7 +243,7 @@ class BoundedPool:
 
         If the caller is cancelled, the task still runs to its end and occupies its place until then.
         """
-        if self.open >= self._most:
+        if self.open >= self._max_open:
             raise Problem(429, "busy", f"{self.open} requests of this kind are running or waiting; try again in a moment")
         self.open += 1
         future = self._pool.submit(task)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tacit.api.scoring.statistics import MOST_NOTES, Tally
+from tacit.api.scoring.statistics import MAX_NOTES, Tally
 from tacit.reasoning import ItemScores, Score, Signature
 from tacit.reasoning.base import no_score
 
@@ -84,10 +84,10 @@ def test_what_is_not_judged_is_in_no_correlation_and_counted(tacit: Tacit, sampl
 def test_counts_of_notes_are_bounded_and_add_up() -> None:
     signature = Signature("m", (), 1)
     whole, half = Tally(), Tally()
-    for number in range(3 * MOST_NOTES):
+    for number in range(3 * MAX_NOTES):
         row = ItemScores(number, {"m": no_score(f"reason {number}", signature)})
         (whole if number % 2 else half).add(row)
     whole.add(ItemScores("x", {"m": Score(0.5, no_score("", signature).evidence, signature)}))
     whole.merge(Tally.from_dict(json.loads(json.dumps(half.to_dict()))))
-    assert (whole.not_judged("m"), whole.judged["m"], whole.mean("m")) == (3 * MOST_NOTES, 1, 0.5)
-    assert len(whole.unjudged["m"]) <= MOST_NOTES + 1
+    assert (whole.not_judged("m"), whole.judged["m"], whole.mean("m")) == (3 * MAX_NOTES, 1, 0.5)
+    assert len(whole.unjudged["m"]) <= MAX_NOTES + 1

@@ -20,7 +20,7 @@ from ....loaders import Vectors, open_vectors
 
 _BLOCK = 1 << 14
 """Vectors that are converted to float32 at a time."""
-_KEPT = 512 << 20
+_MAX_CACHED_BYTES = 512 << 20
 """Largest size in bytes of all vectors as float32 to cache; larger ones are converted for every request, which is slower."""
 _NEIGHBOURS = 10
 _NEIGHBOUR_WEIGHT, _HEAVIEST = 0.01, 10.0
@@ -109,7 +109,7 @@ class Relatedness:
     def _blocks(self) -> Iterator[Floats]:
         """Yield all vectors as float32, in blocks of shape (concepts, dimensions)."""
         matrix = self._vectors.matrix
-        if matrix.size * 4 <= _KEPT:
+        if matrix.size * 4 <= _MAX_CACHED_BYTES:
             yield self._whole
             return
         for begin in range(0, len(matrix), _BLOCK):

@@ -25,8 +25,8 @@ from .json_ld import SYMMETRIC, Object, address, edge, failed, features, node, p
 from .related import Relatedness, open_related
 from .uris import assertion_uri, ends_of, relation_uri, text_uri
 
-_MOST_OF_A_FEATURE, _MOST_RELATED, _MOST_TERMS = 100, 100, 100
-_MOST_PARALLEL = 1_000
+_MAX_EDGES_OF_FEATURE, _MAX_RELATED, _MAX_TERMS = 100, 100, 100
+_MAX_PARALLEL = 1_000
 _NO_VECTORS = (
     "this service has no word vectors; add those of Numberbatch with tacit index GRAPH --vectors FILE and start the service again"
 )
@@ -91,7 +91,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
         """By the cosine of their Numberbatch vectors. `/related/list/en/cat,dog@0.5` has two terms with weights."""
         vectors = require_related()
         path, below = f"/{uri.strip('/ ')}", request.query_params.get("filter")
-        limit = _number(request.query_params, "limit", 50, _MOST_RELATED)
+        limit = _number(request.query_params, "limit", 50, _MAX_RELATED)
         try:
             terms = _terms(path)
         except Problem as error:
@@ -150,7 +150,7 @@ class Edges:
         """Answer for a URI: its edges, its edges by feature, or the assertion with this URI."""
         what, criterion = _LOOKUPS[uri[1]]
         if parameters.get("grouped", "").lower() == "true":
-            return self._by_feature(uri, _number(parameters, "limit", 20, min(self._largest, _MOST_OF_A_FEATURE)))
+            return self._by_feature(uri, _number(parameters, "limit", 20, min(self._largest, _MAX_EDGES_OF_FEATURE)))
         if what == "assertion":
             return self._assertion(uri)
         limit, offset = _number(parameters, "limit", 20, self._largest), _number(parameters, "offset", 0)
@@ -181,7 +181,7 @@ class Edges:
     def _assertion(self, uri: str) -> Response:
         ends = ends_of(uri)
         if ends is not None and all(map(_is_term, ends)):
-            for assertion in self._index.select(Pattern(*ends), 0, _MOST_PARALLEL):
+            for assertion in self._index.select(Pattern(*ends), 0, _MAX_PARALLEL):
                 if assertion_uri(assertion) == uri:
                     return respond(edge(assertion))
         return respond(failed(404, f"{uri!r} is not an assertion in ConceptNet.", {"@id": uri}))
@@ -241,6 +241,6 @@ def _terms(uri: str) -> list[tuple[str, float]]:
             terms.append((f"/c/{language}/{term}", float(weight) if at else 1.0))
         except ValueError:
             terms.append((term, math.nan))
-    if len(terms) > _MOST_TERMS or not all(math.isfinite(weight) for _, weight in terms):
+    if len(terms) > _MAX_TERMS or not all(math.isfinite(weight) for _, weight in terms):
         raise Problem(400, "invalid-list", f"Couldn't parse this term list: {uri!r}")
     return terms

@@ -73,8 +73,8 @@ def test_extremes_are_the_first_of_the_lowest_and_of_the_highest(numbers: list[f
 
 
 def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_report, "MOST_VALUES", 200)
-    monkeypatch.setattr(score_report, "MOST_LISTED", 50)
+    monkeypatch.setattr(score_report, "MAX_VALUES", 200)
+    monkeypatch.setattr(score_report, "MAX_LISTED", 50)
     numbers = [float(number) for number in range(5_000)]
     kept = fed(numbers)
     column = kept.columns["m"]
