@@ -75,7 +75,7 @@ function read(text) {
   let found = null;
   try {
     found = JSON.parse(text);
-  } catch { /* said below */ }
+  } catch { /* reported below */ }
   const isTable = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
   if (!isTable(found) || typeof found.query !== "string" || !isTable(found.parameters)) throw new Error("The link does not hold a query that this page can read; ask for it again.");
   return found;
@@ -98,7 +98,7 @@ function load() {
 }
 
 /** The names of $parameters outside of quotes and comments, in order. */
-export function parametersOf(text) {
+function parametersOf(text) {
   const bare = text.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|\/\/.*|\/\*[^]*?\*\//g, " ");
   return [...new Set([...bare.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]))];
 }

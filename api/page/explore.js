@@ -99,7 +99,7 @@ function side(title, rows, heading, heaviest) {
   const list = (edges) => h("ul", { class: "edges" }, edges.map((row) => h("li", {},
     h("a", { class: "concept", href: address(row.uri) }, row.text),
     bar(row.weight / heaviest), h("span", { class: "weight" }, h("span", { class: "away" }, "weight "), decimal(row.weight, 2)))));
-  return h("section", { class: "side" }, h("h3", {}, title), h("div", { class: "groups" }, [...groups].map(([relation, edges]) => {
+  return h("section", {}, h("h3", {}, title), h("div", { class: "groups" }, [...groups].map(([relation, edges]) => {
     const [first, rest] = edges.length > SHOWN + 2 ? [edges.slice(0, SHOWN), edges.slice(SHOWN)] : [edges, []];
     return h("div", { class: "group" }, h("h4", {}, heading(relation)), list(first),
       rest.length ? h("details", { class: "more" }, h("summary", {}, `${rest.length} more`), list(rest)) : null);

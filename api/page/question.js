@@ -59,9 +59,9 @@ function turnsOf(text) {
 
 /** Copy a link that holds the question, and say so. */
 export async function share(question) {
-  const held = encodeURIComponent(JSON.stringify(question));
-  if (held.length > LONGEST) return `The question would take ${held.length.toLocaleString("en")} characters of a link, and at most ${LONGEST.toLocaleString("en")} are read; shorten the texts.`;
-  const link = `${location.origin}${location.pathname}#/score/${held}`;
+  const encoded = encodeURIComponent(JSON.stringify(question));
+  if (encoded.length > LONGEST) return `The question would take ${encoded.length.toLocaleString("en")} characters of a link, and at most ${LONGEST.toLocaleString("en")} are read; shorten the texts.`;
+  const link = `${location.origin}${location.pathname}#/score/${encoded}`;
   return (await copy(link)) ? "The link is copied. It holds the texts of this form." : "The browser does not let the page copy the link.";
 }
 
@@ -70,13 +70,13 @@ export async function share(question) {
  * index `turn` of the turn that is asked about, all but the first two optional.
  */
 export function read(text) {
-  let found = null;
+  let question = null;
   try {
-    if (encodeURIComponent(text).length <= LONGEST) found = JSON.parse(text);
-  } catch { /* said below */ }
-  const texts = (value) => Array.isArray(value) && value.every((one) => typeof one === "string");
-  const sound = found !== null && typeof found === "object" && texts(found.history) && typeof found.response === "string" && texts(found.references ?? []) && texts(found.metrics ?? [])
-    && typeof (found.other ?? "") === "string" && Number.isInteger(found.turn ?? 0) && (found.turn ?? 0) >= 0;
+    if (encodeURIComponent(text).length <= LONGEST) question = JSON.parse(text);
+  } catch { /* reported below */ }
+  const texts = (list) => Array.isArray(list) && list.every((text) => typeof text === "string");
+  const sound = question !== null && typeof question === "object" && texts(question.history) && typeof question.response === "string" && texts(question.references ?? []) && texts(question.metrics ?? [])
+    && typeof (question.other ?? "") === "string" && Number.isInteger(question.turn ?? 0) && (question.turn ?? 0) >= 0;
   if (!sound) throw new Error("The link does not hold a dialogue that this page can read; ask for it again.");
-  return found;
+  return question;
 }

@@ -11,7 +11,6 @@ import * as turns from "./turns.js";
 const NARROWEST = 320; // width of a picture in pixels
 let running = null;
 let wanted = null; // the metrics that a link names
-let offered = Promise.resolve([]);
 
 export function start() {
   const form = find("score-form");
@@ -23,7 +22,7 @@ export function start() {
   comparison.start();
   question.start();
   find("share").addEventListener("click", async () => { find("score-status").textContent = await question.share(shared()); });
-  offered = examples();
+  examples();
 }
 
 /** Fill the form with the question of a link, without scoring it. */
@@ -31,17 +30,17 @@ export function open([linked]) {
   if (linked === undefined) return;
   fault(find("score-fault"), null);
   try {
-    const found = question.read(linked);
-    find("history").value = found.history.join("\n");
-    find("response").value = found.response;
-    find("other").value = found.other ?? "";
-    comparison.add(Boolean(found.other));
-    find("references").value = (found.references ?? []).join("\n");
-    find("references").closest("details").open = Boolean(found.references?.length);
+    const read = question.read(linked);
+    find("history").value = read.history.join("\n");
+    find("response").value = read.response;
+    find("other").value = read.other ?? "";
+    comparison.add(Boolean(read.other));
+    find("references").value = (read.references ?? []).join("\n");
+    find("references").closest("details").open = Boolean(read.references?.length);
     find("example").value = "";
     listed();
-    if (found.turn !== undefined && found.turn < dialogue().length) turns.point(found.turn);
-    wanted = found.metrics ?? null;
+    if (read.turn !== undefined && read.turn < dialogue().length) turns.point(read.turn);
+    wanted = read.metrics ?? null;
     const boxes = [...document.querySelectorAll("input[name=metric]")];
     if (boxes.length) forgetUnknown(boxes.map((box) => box.value));
     for (const box of boxes) box.checked = isWanted(box.value);
@@ -73,12 +72,12 @@ export function offer(metrics, graph) {
 
 async function examples() {
   const select = find("example");
-  const found = await fetch("static/examples.json").then((answer) => answer.json()).catch(() => []);
-  select.append(...found.map((example, place) => h("option", { value: place }, example.name)));
-  const choose = (place) => {
-    find("history").value = found[place].history.join("\n");
-    find("response").value = found[place].response;
-    const references = found[place].references ?? [];
+  const known = await fetch("static/examples.json").then((answer) => answer.json()).catch(() => []);
+  select.append(...known.map((example, index) => h("option", { value: index }, example.name)));
+  const choose = (index) => {
+    find("history").value = known[index].history.join("\n");
+    find("response").value = known[index].response;
+    const references = known[index].references ?? [];
     find("references").value = references.join("\n");
     find("references").closest("details").open = references.length > 0;
     listed();
@@ -87,8 +86,7 @@ async function examples() {
     if (select.value === "") { find("history").value = find("response").value = ""; listed(); find("history").focus(); } else choose(Number(select.value));
   });
   for (const id of ["history", "response"]) find(id).addEventListener("input", () => { select.value = ""; });
-  if (found.length && !find("history").value && !find("response").value) { select.value = "0"; choose(0); }
-  return found;
+  if (known.length && !find("history").value && !find("response").value) { select.value = "0"; choose(0); }
 }
 
 const lines = (id) => find(id).value.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -108,7 +106,7 @@ function formContents() {
   };
 }
 
-/** The question with the turn that is formContents about, for a link. */
+/** The question, with the turn that is asked about, for a link. */
 const shared = () => ({ ...formContents(), ...(turns.place() !== null && { turn: turns.place() }) });
 
 /** The width of a card's content, of the two responses side by side where the window has room for them. */
@@ -149,5 +147,3 @@ async function score() {
     if (running === mine) find("score").removeAttribute("aria-busy");
   }
 }
-
-export { offered };
