@@ -91,15 +91,15 @@ def score_tuples(
     check_files(file, output)
     watched = not quiet and not (output is None and sys.stdout.isatty())
     tell_settings(quiet)
-    with open_engine(opts.address_at(graph), opts.Engine.STORE, quiet=quiet) as store, making(quiet) as stages:
+    with open_engine(opts.address_at(graph), opts.Engine.STORE, quiet=quiet) as store, scorer_stages(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.resources import ScorerResources
 
-        resources = ScorerResources(store, progress=stages.count, **_among(options, "encoder", "device", "dtype"))
+        resources = ScorerResources(store, progress=stages.count, **_picked(options, "encoder", "device", "dtype"))
         tails = None
         if "tails" in kind.options():
-            tails = resources.tails(**_among(options, "nearest", "threshold", "comet", "remember"))
+            tails = resources.tails(**_picked(options, "nearest", "threshold", "comet", "remember"))
         with waiting("opening the model", quiet=quiet or kind.together == _SCORER_BATCH):
-            judge = resources.scorer(scorer, tails=tails, **_among(options, "model", "probe", "comet"))
+            judge = resources.scorer(scorer, tails=tails, **_picked(options, "model", "probe", "comet"))
         stages.end()
         known = judge.relations
         relations = frozenset(resources.relations() if known is None else known)
@@ -123,10 +123,10 @@ def _scorer_options(values: Sequence[str] | None) -> dict[str, Any]:
     options = opts.options_of("accent", values, _SCORER_OPTIONS)
     for name, value in options.items():
         check_option("accent", kind, name, value)
-    return {**_among(kind.options(), *_SCORER_OPTIONS), **options}
+    return {**_picked(kind.options(), *_SCORER_OPTIONS), **options}
 
 
-def _among(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _picked(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: options[name] for name in names}
 
 
@@ -144,7 +144,7 @@ def merge_cache(graph: opts.GraphArgument, json: opts.Json = False, quiet: opts.
         note(f"{count(counts.skipped)} lines of the journal held no valid assertion; they were skipped and deleted")
 
 
-def making(quiet: bool) -> Stages:
+def scorer_stages(quiet: bool) -> Stages:
     """Return the progress bars of what a scorer builds once for a graph."""
     return Stages(lambda what: "assertions" if "events" in what else "texts", quiet=quiet)
 

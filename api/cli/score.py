@@ -264,7 +264,7 @@ _DEEPER = 4
 
 def in_words(row: ItemScores, *, first: bool = True) -> str:
     """Return an item's texts and below them each score with its evidence; on a terminal wrapped and with styles."""
-    lines = [_set(line, style) for line, style in _lines(row)]
+    lines = [_styled(line, style) for line, style in _lines(row)]
     return ("" if first else "\n") + "".join(lines)
 
 
@@ -287,7 +287,7 @@ def _lines(row: ItemScores) -> Iterator[tuple[str, str]]:
             yield f"    {line}", ""
 
 
-def _set(line: str, style: str) -> str:
+def _styled(line: str, style: str) -> str:
     """Return ``line`` for output: on a terminal wrapped between words with a hanging indent, else unwrapped."""
     line = visible(line)
     if not sys.stdout.isatty():

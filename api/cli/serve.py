@@ -127,7 +127,7 @@ def _access(
 
 
 def _application(opened: KnowledgeGraph, names: Sequence[str], options: Options, **arguments: Any) -> FastAPI:
-    """Return the service over an open graph, ready for its first request; ``given`` are arguments of ``create_app``."""
+    """Return the service over an open graph, ready for its first request; ``arguments`` are those of ``create_app``."""
     from ..server.app import create_app
 
     app = create_app(reasoning.Reasoner(opened, names, options=options), opened, **arguments)

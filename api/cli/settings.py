@@ -95,7 +95,7 @@ def config_options(names: Sequence[str]) -> Options:
 
 
 def took_option(metric: str, name: str, value: Any) -> None:
-    """Keep that the command uses an option of the file."""
+    """Record that the command uses an option of the file."""
     _this_run().taken[f"{metric}.{name}"] = value if isinstance(value, str) else json_text(value)
 
 

@@ -223,7 +223,7 @@ class Methods(ABC):
     ) -> T:
         """Send what ``request`` builds until there is a final response, and return it converted by ``read``.
 
-        ``sizer`` is told of the result of a request of ``size`` items.
+        ``sizer`` gets the result of a request of ``size`` items.
         """
         began, attempt = monotonic(), 0
         while True:

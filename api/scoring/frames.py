@@ -120,7 +120,7 @@ def _renamed(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
 
 
 def _items(table: pa.Table, row_numbers: list[int]) -> Iterator[Item | ItemError]:
-    """Yield the items of the rows; ``places`` gets the number of the row of each."""
+    """Yield the items of the rows; ``row_numbers`` gets the number of the row of each."""
     number = 0
     for batch in table.to_batches(_BATCH):
         for record in batch.to_pylist():

@@ -15,7 +15,7 @@ from ....graph.errors import InputError
 from ...opening import open_store
 from ...terminal.progress import Stages
 from .. import options as opts
-from ..event_tuples import making
+from ..event_tuples import scorer_stages
 from ..options import argument, option
 from ..settings import tell_settings
 from .data import read_corpora, read_files, read_judged_tuples, read_rated
@@ -165,7 +165,7 @@ def _resources(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[S
     from ....reasoning.metrics.accent.scorers.resources import ScorerResources
 
     tell_settings(quiet)
-    with open_store(opts.address_at(graph)) as store, making(quiet) as stages:
+    with open_store(opts.address_at(graph)) as store, scorer_stages(quiet) as stages:
         yield ScorerResources(store, encoder=encoder, progress=stages.count), stages
 
 

@@ -117,7 +117,7 @@ class Run:
 
 @dataclass
 class Made:
-    """What a training made."""
+    """The result of a training."""
 
     facts: Mapping[str, Any]  # for JSON
     shown: Sequence[tuple[str, Any]] | None = None  # on a terminal; by default the facts

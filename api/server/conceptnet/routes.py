@@ -139,7 +139,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
 
 
 class Edges:
-    """Answers look-ups and queries from an index; ``most`` edges at once."""
+    """Answers look-ups and queries from an index, with at most ``largest`` edges at once."""
 
     def __init__(self, index: ConceptIndex, largest: int) -> None:
         self._index = index
@@ -219,7 +219,7 @@ def _is_term(uri: str) -> bool:
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int, largest: int | None = None) -> int:
-    """Return a parameter as a number from 0 to ``most``, the default when it is not a number."""
+    """Return a parameter as a number from 0 to ``largest``, the default when it is not a number."""
     try:
         value = int(parameters.get(name, default))
     except ValueError:
