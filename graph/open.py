@@ -112,6 +112,18 @@ def index_of(graph: KnowledgeGraph | None) -> ConceptIndex | None:
     return graph if isinstance(graph, ConceptIndex) else None
 
 
+def linked_index_of(graph: KnowledgeGraph) -> IndexGraph:
+    """Return the index of the concepts, events and links of ``graph``, opened or built; a :class:`Graph` keeps and closes it.
+
+    Raises:
+        NoPlaceForIndex: it has to be built and no folder is writable.
+        GraphError: ``graph`` has no links, or cannot hold any.
+    """
+    from .index.open import open_linked_index
+
+    return graph.linked_index if isinstance(graph, Graph) else open_linked_index(graph)
+
+
 def store_of(graph: KnowledgeGraph) -> KnowledgeGraph:
     """Return the store behind ``graph``, which loads, streams and runs Cypher; ``graph`` itself when it is a store.
 
@@ -267,7 +279,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         from .index import NoPlaceForIndex
 
         try:
-            index = self._linked_index()
+            index = self.linked_index
         except NoPlaceForIndex as error:
             self._warn(error, 3)
             return linking_store(self.store).linked_paths(source, target, max_hops, limit, language=language)
@@ -275,8 +287,14 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         start, end = linked_uris([source, target], language, index.known, self.url)
         return index.paths(start, end, max_hops, limit)
 
-    def _linked_index(self) -> IndexGraph:
-        """Return the linked index, opened or built on first use."""
+    @property
+    def linked_index(self) -> IndexGraph:
+        """The index of the concepts, events and links, opened or built on first use; new links close it.
+
+        Raises:
+            NoPlaceForIndex: it has to be built and no folder is writable.
+            GraphError: there are no links, or the store cannot hold any.
+        """
         from .index.open import open_linked_index
 
         refuse_closed(self._closed, self.url)

@@ -155,9 +155,11 @@ def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
         present = np.unpackbits(np.fromfile(folder / meta["present"], np.uint8), count=shape[0]).astype(np.bool_)
         return Vectors(matrix, present, meta["file"], meta["sha256"], meta["uris_digest"], folder / meta["uris"])
     except FileNotFoundError:
-        raise InputError(f"there are no vectors in {folder}; build them first") from None
+        raise InputError(f"there are no vectors in {folder}; build them with `tacit index GRAPH --vectors FILE`") from None
     except (ValueError, KeyError, TypeError):
-        raise InputError(f"the vectors in {folder} are damaged or of an earlier version; build them again") from None
+        raise InputError(
+            f"the vectors in {folder} are damaged or of an earlier version; build them again: `tacit index GRAPH --vectors FILE`"
+        ) from None
 
 
 def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path, progress: Progress) -> None:

@@ -35,10 +35,9 @@ import numpy as np
 
 from ...graph.arguments import check_hops
 from ...graph.errors import ModelError
-from ...graph.index.open import open_linked_index
 from ...graph.item import Item
 from ...graph.model import Assertion, Path
-from ...graph.open import linking_store
+from ...graph.open import linked_index_of, linking_store
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..lru_cache import LruCache
@@ -128,7 +127,7 @@ class Grounding(BatchScoring):
             GraphError: ``events`` is true and the graph has no links.
             ModelError: the shipped table is damaged.
         """
-        self.graph = open_linked_index(graph) if events else graph
+        self.graph = linked_index_of(graph) if events else graph
         self.max_hops = check_hops(max_hops, minimum=0)
         self.linker = linker or Linker(graph, analyser)
         self.reads_english = self.linker.language == "en" and is_english(self.linker.analyser)

@@ -164,7 +164,7 @@ def test_no_nodes(tmp_path: Path) -> None:
 
 
 def test_missing_and_damaged_vectors(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="build them first"):
+    with pytest.raises(InputError, match="tacit index GRAPH --vectors"):
         open_vectors(tmp_path / "nothing")
     build_vectors(write(tmp_path / "v.txt", TEXT), ["/c/en/dog"], tmp_path / "vectors")
     (matrix,) = (tmp_path / "vectors").glob("*.f16")

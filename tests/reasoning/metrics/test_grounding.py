@@ -373,6 +373,7 @@ def test_distances_may_lead_through_events(tmp_path: Path, analyser: SpacyAnalys
         link_events(graph)
         plain = Grounding(graph, analyser, talk=talk)
         linked = Grounding(graph, analyser, talk=talk, events=True)
+        assert linked.graph is graph.linked_index
         scores = [metric.score(["my dog"], "your wallet", explain=True) for metric in (plain, linked)]
         assert f"|links:{graph.link_manifest().digest}|" in str(linked.signature)
         claims = claims_of(scores[1].evidence.pieces)
