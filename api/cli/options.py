@@ -17,12 +17,11 @@ from ...graph.errors import InputError, TacitError, did_you_mean
 from ...reasoning.plugins import check_option
 from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 from ...reasoning.registry import metric_options as known_options
-from ..config import unknown_option
+from ..config import GRAPH, unknown_option
 from ..opening import Address, Options
 from ..opening import Engine as Engine
 from ..opening import open_reasoner as open_reasoner
 from ..terminal.screen import note
-from .settings import GRAPH as GRAPH
 from .settings import check_default_graph, config_options, default_graph, tell_settings, took_option
 
 
@@ -81,7 +80,7 @@ def option(metavar: str, help: str, *names: str, default: str | bool = True, **m
 Dtype = Literal["float32", "bfloat16"]
 """Floating-point type of a model's weights."""
 
-Records = Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")]
+RecordFile = Annotated[str, argument("FILE", "JSON, CSV or Parquet, plain or gzip; - reads stdin.")]
 GRAPH_ENV: Any = {"envvar": GRAPH, "show_envvar": False, "default": False}
 # GRAPH of a command without other arguments; those with others have the class GraphFirst too.
 GraphArgument = Annotated[

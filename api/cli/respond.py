@@ -39,7 +39,7 @@ Model = Annotated[str, option("ID|FOLDER|FILE.gguf", "A model of tacit train res
 
 
 def respond(
-    file: opts.Records,
+    file: opts.RecordFile,
     model: Model,
     samples: Annotated[
         int | None, option("N", "Number of responses per history.", "--samples", "-k", default="1, with --metrics 8", min=1)
@@ -142,7 +142,7 @@ def _edge(edge: Assertion) -> str:
 
 
 def perplexity(
-    file: opts.Records,
+    file: opts.RecordFile,
     model: Model,
     output: opts.Output = None,
     device: Device = None,

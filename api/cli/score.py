@@ -37,7 +37,7 @@ RunEngine = Literal["auto", "store", "index", "ray"]
 
 
 def score(
-    file: opts.Records,
+    file: opts.RecordFile,
     graph: opts.Graph = None,
     metrics: opts.Metrics = None,
     column: opts.Columns = None,

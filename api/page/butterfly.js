@@ -9,9 +9,9 @@ const [WIDTH, STEP, PILL, HALF] = [960, 42, 176, 84];
 /** The strongest edges of each side as an SVG, null if there are none; hidden from screen readers, which read the lists. */
 export function butterfly(text, out, into) {
   const [right, left] = [out.slice(0, ROWS), into.slice(0, ROWS)];
-  const most = Math.max(right.length, left.length);
-  if (!most) return null;
-  const height = Math.max(most, 2) * STEP + 16;
+  const rows = Math.max(right.length, left.length);
+  if (!rows) return null;
+  const height = Math.max(rows, 2) * STEP + 16;
   const heaviest = Math.max(...[...right, ...left].map((row) => row.weight), Number.MIN_VALUE);
   const draw = (row, place, rows, way) => {
     const y = height / 2 + (place - (rows.length - 1) / 2) * STEP;
@@ -33,4 +33,4 @@ export function butterfly(text, out, into) {
     s("text", { x: WIDTH / 2, y: height / 2 + 6, "text-anchor": "middle", class: "core" }, clipped(text, 17)));
 }
 
-const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+const clipped = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);

@@ -8,12 +8,12 @@ const PATIENCE = 90; // milliseconds without a key press before a request is sen
 /** Turn `box`, which contains a label, into a combobox with the id `id`; `chosen` is called with the text picked from the list. */
 export function combobox(box, id, chosen) {
   const list = h("ul", { id: `${id}-list`, role: "listbox", class: "options", hidden: true, "aria-label": "Matching concepts" });
-  const said = h("span", { class: "away", role: "status" });
+  const announced = h("span", { class: "away", role: "status" });
   const input = h("input", {
     id, type: "text", role: "combobox", "aria-expanded": "false", "aria-controls": list.id, "aria-autocomplete": "list",
     autocomplete: "off", autocapitalize: "none", spellcheck: "false", maxlength: 200,
   });
-  box.append(input, list, said);
+  box.append(input, list, announced);
   let options = [];
   let active = -1;
   let timer = null;
@@ -59,7 +59,7 @@ export function combobox(box, id, chosen) {
       }, h("mark", {}, option.text.slice(0, prefix.length)), option.text.slice(prefix.length))));
       list.hidden = options.length === 0;
       input.setAttribute("aria-expanded", String(options.length > 0));
-      said.textContent = options.length ? `${plural(options.length, "concept")}, arrow keys to choose` : "no matching concept";
+      announced.textContent = options.length ? `${plural(options.length, "concept")}, arrow keys to choose` : "no matching concept";
       mark(-1);
       if (then && options.length) then();
     } catch (error) {

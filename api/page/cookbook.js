@@ -29,7 +29,7 @@ export function start() {
   });
 }
 
-export async function open([name, held]) {
+export async function open([name, encoded]) {
   try {
     const known = await load();
     const select = find("recipe");
@@ -37,7 +37,7 @@ export async function open([name, held]) {
       select.append(...known.map((query) => h("option", { value: query.name }, query.summary)), h("option", { value: "own" }, "Your own query"));
     }
     let linked = null, refused = null;
-    try { linked = held === undefined ? null : read(held); } catch (error) { refused = error; }
+    try { linked = encoded === undefined ? null : read(encoded); } catch (error) { refused = error; }
     if (linked) { take(known, linked); return; }
     await choose(known.some((query) => query.name === name) || name === "own" ? name : chosen?.name ?? (find("cypher").value ? "own" : known[0]?.name) ?? "own");
     if (refused) fault(find("cookbook-fault"), refused);
@@ -72,13 +72,13 @@ export const address = (query, parameters) => `#/cookbook/own/${encodeURICompone
 
 /** The query in a link. */
 function read(text) {
-  let found = null;
+  let query = null;
   try {
-    found = JSON.parse(text);
+    query = JSON.parse(text);
   } catch { /* reported below */ }
   const isTable = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-  if (!isTable(found) || typeof found.query !== "string" || !isTable(found.parameters)) throw new Error("The link does not hold a query that this page can read; ask for it again.");
-  return found;
+  if (!isTable(query) || typeof query.query !== "string" || !isTable(query.parameters)) throw new Error("The link does not hold a query that this page can read; ask for it again.");
+  return query;
 }
 
 /** Show the query of a link with its parameters. */

@@ -25,10 +25,10 @@ function bounds(schema) {
   const limits = [];
   const inner = [schema, ...(schema.anyOf ?? [])];
   const first = (name) => inner.map((one) => one[name]).find((value) => value !== undefined);
-  const [least, most, above] = [first("minimum"), first("maximum"), first("exclusiveMinimum")];
-  if (least !== undefined && Math.abs(least) < 2 ** 53) limits.push(`>= ${least}`);
+  const [minimum, maximum, above] = [first("minimum"), first("maximum"), first("exclusiveMinimum")];
+  if (minimum !== undefined && Math.abs(minimum) < 2 ** 53) limits.push(`>= ${minimum}`);
   if (above !== undefined) limits.push(`> ${above}`);
-  if (most !== undefined && Math.abs(most) < 2 ** 53) limits.push(`<= ${most}`);
+  if (maximum !== undefined && Math.abs(maximum) < 2 ** 53) limits.push(`<= ${maximum}`);
   if (first("maxLength") !== undefined) limits.push(`at most ${first("maxLength")} characters`);
   if (schema.default !== undefined && schema.default !== null) limits.push(`default ${JSON.stringify(schema.default)}`);
   return limits.join(", ");
@@ -39,9 +39,9 @@ const row = (name, needed, schema, text) => h("tr", {},
   h("td", {}, kind(schema), bounds(schema) ? h("small", {}, h("br"), bounds(schema)) : null),
   h("td", {}, marked(text ?? "")));
 
-const rows = (label, found) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {},
+const rows = (label, lines) => h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, h("table", {},
   h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "name"), h("th", { scope: "col" }, "value"), h("th", { scope: "col" }, "meaning"))),
-  h("tbody", {}, found)));
+  h("tbody", {}, lines)));
 
 /** Text with `words` in backticks as code. */
 const marked = (text) => text.split("`").map((part, place) => (place % 2 ? h("code", {}, part) : part));
@@ -137,13 +137,13 @@ function form(name, schema) {
 async function start() {
   const description = await (await request("openapi.json")).json();
   schemas = description.components?.schemas ?? {};
-  const found = Object.entries(description.paths).flatMap(([path, methods]) =>
+  const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation, group: operation.tags?.[0] ?? "service" })));
-  const groups = [...new Set(found.map((one) => one.group))];
-  show(find("contents"), groups.map((group) => [h("p", {}, group), found.filter((one) => one.group === group).map((one) =>
+  const groups = [...new Set(operations.map((one) => one.group))];
+  show(find("contents"), groups.map((group) => [h("p", {}, group), operations.filter((one) => one.group === group).map((one) =>
     h("a", { href: `#${one.operation.operationId}` }, h("span", { class: "method" }, one.method.toUpperCase()), one.path))]),
   h("p", {}, h("a", { href: "#forms" }, h("span", { class: "method" }, "JSON"), "Schemas")));
-  show(find("operations"), found.map((one) => card(one.path, one.method, one.operation)),
+  show(find("operations"), operations.map((one) => card(one.path, one.method, one.operation)),
     h("h2", { id: "forms", class: "after" }, "Schemas"), Object.entries(schemas).map(([name, schema]) => form(name, schema)));
   find("about").textContent = `${description.info.title} ${description.info.version}, OpenAPI ${description.openapi}`;
   if (location.hash.length > 1) find(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();

@@ -64,23 +64,23 @@ function welcome() {
 }
 
 async function around(word, signal) {
-  const found = await ask(`v1/concepts/${encodeURIComponent(word)}`, { signal });
+  const details = await ask(`v1/concepts/${encodeURIComponent(word)}`, { signal });
   // If Cypher is not available, the neighbours are still known, but not the relations.
-  const edges = (query) => ask("v1/cypher", { body: { query, parameters: { uri: found.uri }, limit: MOST }, signal }).catch((error) => {
+  const edges = (query) => ask("v1/cypher", { body: { query, parameters: { uri: details.uri }, limit: MOST }, signal }).catch((error) => {
     if (error.name === "AbortError") throw error;
     return { rows: [], missed: true };
   });
   const [out, into, far] = await Promise.all([edges(OUT), edges(IN),
-    ask("v1/neighbours", { parameters: { concept: found.uri, hop: 2, limit: 12 }, signal })]);
-  follow(found.uri);
-  const text = textOf(found.uri);
+    ask("v1/neighbours", { parameters: { concept: details.uri, hop: 2, limit: 12 }, signal })]);
+  follow(details.uri);
+  const text = textOf(details.uri);
   document.title = `${text} · Explore · tacit`;
   const heaviest = Math.max(...[...out.rows, ...into.rows].map((row) => row.weight), Number.MIN_VALUE);
   show(find("explore-results"), h("article", { class: "card" },
-    h("header", {}, h("h2", { id: "concept-title", tabindex: "-1" }, text), h("code", { class: "uri" }, found.uri)),
+    h("header", {}, h("h2", { id: "concept-title", tabindex: "-1" }, text), h("code", { class: "uri" }, details.uri)),
     butterfly(text, out.rows, into.rows),
     out.missed || into.missed ? [h("p", { class: "note" }, "The relations could not be asked for now; these are the strongest neighbours."),
-      h("p", { class: "chips" }, found.neighbours.map((row) => h("a", { class: "concept", href: address(row.uri) }, row.text)))] : null,
+      h("p", { class: "chips" }, details.neighbours.map((row) => h("a", { class: "concept", href: address(row.uri) }, row.text)))] : null,
     side(`What is said of ${text}`, out.rows, (relation) => [`${text} `, h("span", { class: "relation" }, relation), " …"], heaviest),
     side(`Where ${text} is said of others`, into.rows, (relation) => ["… ", h("span", { class: "relation" }, relation), ` ${text}`], heaviest),
     far.neighbours.length ? [h("h3", {}, "Two hops away"), h("p", { class: "chips" }, far.neighbours.map((row) =>
@@ -120,12 +120,12 @@ function bar(part) {
 
 async function paths(from, to, signal) {
   const answer = await ask("v1/paths", { parameters: { source: from, target: to, limit: PATHS }, signal });
-  const found = answer.paths;
+  const rows = answer.paths;
   show(find("explore-results"), h("article", { class: "card" },
     h("header", {}, h("h2", { id: "concept-title", tabindex: "-1" }, `${shown(from)} and ${shown(to)}`)),
-    found.length ? h("ol", { class: "paths" }, found.map(path)) : h("p", {}, "No path of at most six hops joins them.")));
-  find("explore-status").textContent = found.length
-    ? `${found.length < PATHS ? plural(found.length, "path") : `the ${PATHS} strongest paths`} of ${plural(found[0].hops, "hop")}${found.length < PATHS ? ", the strongest first" : ""}` : "no path";
+    rows.length ? h("ol", { class: "paths" }, rows.map(path)) : h("p", {}, "No path of at most six hops joins them.")));
+  find("explore-status").textContent = rows.length
+    ? `${rows.length < PATHS ? plural(rows.length, "path") : `the ${PATHS} strongest paths`} of ${plural(rows[0].hops, "hop")}${rows.length < PATHS ? ", the strongest first" : ""}` : "no path";
 }
 
 function path(row) {

@@ -7,7 +7,7 @@ const STACKED = 600; // width below which a picture has its parts one below the 
 const image = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 
 /** The width in pixels, in the range of pictures, that fits into a box. */
-export const fitting = (box, least, most = 960) => Math.min(most, Math.max(least, Math.floor(box)));
+export const fitting = (box, narrowest, widest = 960) => Math.min(widest, Math.max(narrowest, Math.floor(box)));
 
 /** A figure with the picture as an image, in which no script runs and which loads nothing. */
 export function figure(svg, name, alt) {

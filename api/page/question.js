@@ -13,10 +13,10 @@ const LABELS = /^(?:[a-z]|user|assistant|system|human|ai|bot|chatbot|agent|custo
 export function start() {
   for (const id of ["history", "response"]) find(id).addEventListener("input", () => show(find("pasted"))); // Undo would lose it
   find("history").addEventListener("paste", (event) => {
-    const found = turnsOf(event.clipboardData?.getData("text/plain") ?? "");
-    if (found === null) return;
-    const turns = found.filter(Boolean);
-    const empty = found.length - turns.length;
+    const pasted = turnsOf(event.clipboardData?.getData("text/plain") ?? "");
+    if (pasted === null) return;
+    const turns = pasted.filter(Boolean);
+    const empty = pasted.length - turns.length;
     event.preventDefault();
     const before = [find("history").value, find("response").value];
     write(turns.slice(0, -1).join("\n"), turns.at(-1));

@@ -80,14 +80,14 @@ async function choose(index) {
     const width = room();
     const answer = await ask("v1/infer", { body: { dialogue, target: index, limit: LIMIT, svg: true, width }, signal: mine.signal });
     const [turn] = answer.turns;
-    const found = Object.values(turn.answers).flat().length;
+    const answers = Object.values(turn.answers).flat().length;
     const seconds = (performance.now() - began) / 1000;
-    status.textContent = `${found ? plural(found, "answer") : "no answer"} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
+    status.textContent = `${answers ? plural(answers, "answer") : "no answer"} in ${seconds.toFixed(seconds < 1 ? 2 : 1)} s`;
     drawnAt = width;
     const eventless = graph?.events === 0;
     show(find("turn-answers"),
-      eventless ? h("p", { class: "note" }, `This graph has no events, such as those of ATOMIC, so ${found ? "only edges between concepts answer" : "it cannot answer questions about a turn"}.`) : null,
-      eventless && !found ? null : [pictured(turn), inWords(turn)]);
+      eventless ? h("p", { class: "note" }, `This graph has no events, such as those of ATOMIC, so ${answers ? "only edges between concepts answer" : "it cannot answer questions about a turn"}.`) : null,
+      eventless && !answers ? null : [pictured(turn), inWords(turn)]);
   } catch (error) {
     if (error.name === "AbortError") return;
     status.textContent = "";

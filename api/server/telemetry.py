@@ -37,7 +37,6 @@ class Instruments:
         self._scored = Counter("tacit_items_scored", "Items scored.", ("metric",), registry=self._registry)
         self._batches = Histogram("tacit_batch_items", "Items scored together.", buckets=_SIZES, registry=self._registry)
         self._timeouts = Counter("tacit_cypher_timeouts", "Queries that exceeded their time limit.", registry=self._registry)
-        self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
     def watch(self, name: str, help_text: str, value: Callable[[], float]) -> None:
         """Register a gauge that calls ``value`` at each scrape."""
@@ -45,12 +44,8 @@ class Instruments:
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request."""
-        key = (route, method, status)
-        if key not in self._children:
-            self._children[key] = (self._requests.labels(route, method, str(status)), self._seconds.labels(route))
-        counter, histogram = self._children[key]
-        counter.inc()
-        histogram.observe(seconds)
+        self._requests.labels(route, method, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
 
     def batch(self, size: int, names: Sequence[str]) -> None:
         """Count a batch of ``size`` items that the metrics ``names`` scored."""
