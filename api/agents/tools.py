@@ -152,7 +152,7 @@ class InferArguments(Detailed):
 _LAST = ("detail", "offset")
 
 
-def _place(name: str) -> int:
+def _sort_key(name: str) -> int:
     """Sort key of arguments, for schemas and errors: those that all tools have come last."""
     return _LAST.index(name) + 1 if name in _LAST else 0
 
@@ -194,7 +194,7 @@ class Tool:
     def check(self, values: Mapping[str, Any]) -> Arguments:
         """Return the arguments that a client gave; null for one that may be left out means its default."""
         fields = self.arguments.model_fields
-        known = sorted(fields, key=_place)
+        known = sorted(fields, key=_sort_key)
         for name in values:
             if name not in known:
                 advice = did_you_mean(name, known, f"its arguments are {', '.join(known)}")
@@ -249,7 +249,7 @@ def input_schema(arguments: type[Arguments]) -> dict[str, Any]:
     plain: dict[str, Any] = _without_null(inlined(arguments.model_json_schema()))
     properties = plain["properties"]
     required = plain.get("required", ())
-    names = sorted(properties, key=lambda name: (name not in required, _place(name)))
+    names = sorted(properties, key=lambda name: (name not in required, _sort_key(name)))
     plain["properties"] = {name: properties[name] for name in names}
     plain.pop("description", None)
     return plain

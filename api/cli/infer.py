@@ -85,7 +85,7 @@ def infer(
                 shown += 1
                 if svg is not None and shown > 1:
                     raise InputError(f"{file} has several dialogues, and --svg draws one; choose it with --item ID")
-                turn = _place(row, target, file)
+                turn = _target_index(row, target, file)
                 questions = chosen_questions or (QUESTIONS if row.question is None or target is not None else [row.question])
                 drawn = found = inference.answer(row.turns, turn, questions, limit=limit)
                 write(_json(row, found) if json or output is not None else _text(row, found))
@@ -98,7 +98,7 @@ def infer(
         raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")
 
 
-def _place(row: loaders.Targets, target: int | None, file: str) -> int | None:
+def _target_index(row: loaders.Targets, target: int | None, file: str) -> int | None:
     """Return the index of the turn to ask about; None: every turn."""
     if target is None:
         return row.target

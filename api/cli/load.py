@@ -296,12 +296,7 @@ def fetch(
 
         directory = models_folder()
     directory = directory or Path()
-    with Meter(name, noun="bytes", quiet=quiet) as meter:
-
-        def progress(done: int, total: int | None) -> None:
-            meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
-
-        files = loaders.fetch(name, directory, progress=progress, base_url=mirror)
+    files = _download(name, directory, mirror, quiet)
     known, sha256 = verified(name, directory)
     file = loaders.find_source(name).file
     if not known:
@@ -313,6 +308,16 @@ def fetch(
     else:
         for path in files:
             print(path)
+
+
+def _download(name: str, directory: Path, mirror: str | None, quiet: bool) -> tuple[Path, ...]:
+    """Download the official files of a source with a progress bar, and return their paths."""
+    with Meter(f"downloading {name}", noun="bytes", quiet=quiet) as meter:
+
+        def progress(done: int, total: int | None) -> None:
+            meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
+
+        return loaders.fetch(name, directory, progress=progress, base_url=mirror)
 
 
 def sources(json: opts.Json = False) -> None:
@@ -385,12 +390,7 @@ def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, q
     if files is not None:
         return take(name, files, downloads)
     try:
-        with Meter(f"downloading {name}", noun="bytes", quiet=quiet) as meter:
-
-            def progress(done: int, total: int | None) -> None:
-                meter.add(max(0, done - int(meter.done)) if meter.done else 0, done=done, total=total)
-
-            return loaders.fetch(name, downloads, progress=progress, base_url=mirror)
+        return _download(name, downloads, mirror, quiet)
     except FetchError as error:
         wanted = loaders.find_source(name)
         amount = "" if wanted.size is None else f" ({size(wanted.size)})"

@@ -106,7 +106,7 @@ def score(
     if report is not None and seen:
         observers.append(report.collected.add)
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
-    _check_run(file, output, sharded, resume, _cluster_options(engine, address, workers))
+    _check_run(file, output, sharded, resume, engine, address, workers)
     if Path(file).is_file():
         # an unreadable file is an error before any output
         next(iter(loaders.read_items(file, strict=strict, columns=columns)), None)
@@ -189,21 +189,17 @@ def _form(output: Path | None, named: str | None, printed: bool) -> Form:
     return form
 
 
-def _cluster_options(engine: RunEngine, address: str | None, workers: int | None) -> bool:
-    """Return whether a cluster scores."""
+def _check_run(
+    file: str, output: Path | None, sharded: bool, resume: bool, engine: RunEngine, address: str | None, workers: int | None
+) -> None:
+    """Check that a run with --resume or on a cluster is from file to file, and that options of a cluster come with one."""
     if engine != "ray" and (address is not None or workers is not None):
-        raise InputError(
-            f"{'--address' if address is not None else '--workers'} needs --engine ray; add it, or leave the option out"
-        )
-    return engine == "ray"
-
-
-def _check_run(file: str, output: Path | None, sharded: bool, resume: bool, cluster: bool) -> None:
-    """Check that a run with --resume or on a cluster is from file to file."""
-    if (resume or cluster) and not sharded:
-        option = "--resume" if resume else "--engine ray"
+        name = "--address" if address is not None else "--workers"
+        raise InputError(f"{name} needs --engine ray; add it, or leave the option out")
+    if (resume or engine == "ray") and not sharded:
+        name = "--resume" if resume else "--engine ray"
         where = "standard input" if file == "-" else "standard output" if output is None else "such an output"
-        raise InputError(f"{option} scores a file into a file of rows, not {where}; name both as files, without --text")
+        raise InputError(f"{name} scores a file into a file of rows, not {where}; name both as files, without --text")
 
 
 def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
