@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..graph.errors import InputError
 from .terminal.output import check_output
@@ -25,12 +24,8 @@ Options = dict[str, dict[str, Any]]
 """Options of metrics, by metric and by name."""
 
 
-class Engine(Enum):
-    """The engine for concept queries: the index, the store, or the index where it can be written."""
-
-    AUTO = "auto"
-    STORE = "store"
-    INDEX = "index"
+EngineName = Literal["auto", "store", "index"]
+"""The engine for concept queries: the index, the store, or with ``auto`` the index where it can be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +55,18 @@ def open_store(address: Address, *, create: bool = False) -> Iterator[WritableGr
 
 
 @contextmanager
-def open_engine(address: Address, engine: Engine, *, quiet: bool = False, concepts: bool = True) -> Iterator[KnowledgeGraph]:
+def open_engine(
+    address: Address, engine: EngineName = "auto", *, quiet: bool = False, concepts: bool = True
+) -> Iterator[KnowledgeGraph]:
     """Open a graph with its index, which is built if missing or outdated, or its store only.
 
-    Where the index cannot be written, the store is used; with ``Engine.INDEX`` that is an error. Without ``concepts`` the index
+    Where the index cannot be written, the store is used; with ``index`` that is an error. Without ``concepts`` the index
     is opened at the first query that needs it.
     """
     from ..graph import open_graph
     from ..graph.index import NoPlaceForIndex
 
-    if engine is Engine.STORE:
+    if engine == "store":
         with open_store(address) as store:
             yield store
         return
@@ -79,7 +76,7 @@ def open_engine(address: Address, engine: Engine, *, quiet: bool = False, concep
             if concepts:
                 _open_index(graph, quiet=quiet)
         except NoPlaceForIndex as error:
-            if engine is Engine.INDEX:
+            if engine == "index":
                 raise
             note(f"{error}; using the store, which is slower")
             yield graph.store
@@ -109,7 +106,7 @@ def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
 
 @contextmanager
 def open_reasoner(
-    names: Sequence[str], options: Options, address: Address | None, engine: Engine, *, quiet: bool
+    names: Sequence[str], options: Options, address: Address | None, engine: EngineName, *, quiet: bool
 ) -> Iterator[Reasoner]:
     """Open the metrics as a reasoner; the graph at ``address`` is opened only if one of them needs it."""
     from ..reasoning import Reasoner

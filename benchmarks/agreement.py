@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tacit.api.cli.options import Engine, metric_options, open_reasoner
+from tacit.api.cli.options import metric_options, open_reasoner
 from tacit.api.opening import Address
 from tacit.api.terminal.progress import Meter
 from tacit.graph.atomic import write_file
@@ -294,7 +294,7 @@ def main() -> None:
     for name in names:
         with open_reasoner(
             [name], metric_options([one for one in arguments.option if one.startswith(f"{name}.")], [name], None),
-            Address(arguments.graph, None, None, None), Engine.AUTO, quiet=True,
+            Address(arguments.graph, None, None, None), "auto", quiet=True,
         ) as reasoner:  # fmt: skip
             [metric] = reasoner.metrics
             if reasoner.graph is not None:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tacit.api.cli.options import Engine, metric_options, open_reasoner
+from tacit.api.cli.options import metric_options, open_reasoner
 from tacit.api.opening import Address
 from tacit.api.terminal.progress import Meter
 from tacit.graph.item import ItemError
@@ -241,7 +241,7 @@ def main() -> None:
         options = metric_options([one for one in arguments.option if one.startswith(f"{name}.")], [name], None)
         address = Address(arguments.graph, None, None, None)
         with (
-            open_reasoner([name], options, address, Engine.AUTO, quiet=True) as reasoner,
+            open_reasoner([name], options, address, "auto", quiet=True) as reasoner,
             Meter(name, len(texts), noun="responses", quiet=not sys.stderr.isatty()) as meter,
         ):
             values: dict[Pair, float] = {}

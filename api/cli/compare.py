@@ -35,7 +35,7 @@ def compare(
     seed: opts.ResampleSeed = 0,
     option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     strict: opts.Strict = False,
     json: opts.Json = False,
     quiet: opts.Quiet = False,

@@ -39,7 +39,7 @@ def evaluate(
     seed: opts.ResampleSeed = 0,
     option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     strict: opts.Strict = False,
     json: opts.Json = False,
     quiet: opts.Quiet = False,

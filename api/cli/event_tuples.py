@@ -91,7 +91,7 @@ def score_tuples(
     check_files(file, output)
     watched = not quiet and not (output is None and sys.stdout.isatty())
     tell_settings(quiet)
-    with open_engine(opts.address_at(graph), opts.Engine.STORE, quiet=quiet) as store, scorer_stages(quiet) as stages:
+    with open_engine(opts.address_at(graph), "store", quiet=quiet) as store, scorer_stages(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.resources import ScorerResources
 
         resources = ScorerResources(store, progress=stages.count, **_picked(options, "encoder", "device", "dtype"))

@@ -44,7 +44,7 @@ def explain(
     ] = False,
     option_values: opts.MetricOptions = None,
     pipeline: opts.Pipeline = None,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     json: opts.Json = False,
     quiet: opts.Quiet = False,
 ) -> None:

@@ -44,7 +44,7 @@ def filter_dialogues(
     relation: opts.Relations = None,
     exclude_relation: Annotated[list[str] | None, option("NAME", "Leave out this relation; repeatable.")] = None,
     pipeline: opts.Pipeline = None,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     strict: opts.Strict = False,
     json: opts.JsonReport = False,
     quiet: opts.Quiet = False,

@@ -13,7 +13,7 @@ from ...graph.errors import InputError
 from ...graph.links import LinkManifest, is_current, linked_digest
 from ...graph.model import GraphCounts, Manifest
 from ...graph.schema import dump
-from ..opening import Address, Engine, open_engine, open_indexed, open_store, readable
+from ..opening import Address, open_engine, open_indexed, open_store, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
 from ..terminal.screen import count, duration, facts, note, plural, print_json, show, size, table
@@ -273,7 +273,7 @@ def link_graph(address: Address, quiet: bool) -> tuple[Linked, float]:
     from ...reasoning.event_links import link_events
 
     try:
-        with open_engine(address, Engine.AUTO, quiet=quiet) as opened:
+        with open_engine(address, quiet=quiet) as opened:
             events = store_of(opened).counts().events
             with Meter("linking events", events, noun="events", quiet=quiet) as meter:
                 return link_events(opened, meter.add), meter.seconds

@@ -32,7 +32,7 @@ def neighbours(
     limit: opts.Limit = 10,
     relation: opts.Relations = None,
     language: opts.Language = "en",
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     json: opts.Json = False,
 ) -> None:
     """Show the neighbours of a concept, strongest first."""
@@ -50,7 +50,7 @@ def hops(
     targets: Annotated[list[str], argument("TARGET", "Words, phrases, or concept URIs.")],
     max_hops: MaxHops = 6,
     language: opts.Language = "en",
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     json: opts.Json = False,
 ) -> None:
     """Count the hops from one concept to others; -1 if there is no path, or no such concept."""
@@ -88,7 +88,7 @@ def paths(
     ] = False,
     svg: Annotated[FilePath | None, option("FILE.svg", "Also write a picture of the paths to this file.")] = None,
     language: opts.Language = "en",
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     json: opts.Json = False,
 ) -> None:
     """Show the shortest paths between two concepts, strongest first."""
@@ -146,7 +146,7 @@ def triples(
     hops: Annotated[int, option("1|2", "Length of the paths: single assertions, or two.", min=1, max=2)] = 1,
     limit: opts.LimitOrAll = None,
     language: opts.Language = "en",
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     json: opts.Json = False,
 ) -> None:
     """Show the assertions between two sets of concepts, in either direction.

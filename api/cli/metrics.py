@@ -32,7 +32,7 @@ def metrics(
     if address is None:
         rows = describe_metrics()
     else:
-        with open_engine(address, opts.Engine.STORE, quiet=True) as opened:
+        with open_engine(address, "store", quiet=True) as opened:
             rows = describe_metrics(opened)
     if name is None:
         if json:

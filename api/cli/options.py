@@ -18,8 +18,7 @@ from ...reasoning.plugins import check_option
 from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 from ...reasoning.registry import metric_options as known_options
 from ..config import GRAPH, unknown_option
-from ..opening import Address, Options
-from ..opening import Engine as Engine
+from ..opening import Address, EngineName, Options
 from ..opening import open_reasoner as open_reasoner
 from ..terminal.screen import note
 from .settings import check_default_graph, config_options, default_graph, tell_settings, took_option
@@ -102,7 +101,7 @@ Language = Annotated[str, option("CODE", "Language of the texts.")]
 Relations = Annotated[list[str] | None, option("NAME", "Only this relation; repeatable.", "--relation")]
 Param = Annotated[list[str] | None, option("NAME=VALUE", "A $parameter, as JSON or else text; repeatable.", "--param", "-p")]
 EngineChoice = Annotated[
-    Engine,
+    EngineName,
     typer.Option(
         "--engine", help="index: compiled, built when missing; store: the database itself; auto: the index where it can be kept."
     ),

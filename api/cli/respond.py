@@ -54,7 +54,7 @@ def respond(
     graph: opts.Graph = None,
     option_values: opts.MetricOptions = None,
     output: opts.Output = None,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     device: Device = None,
     strict: opts.Strict = False,
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each history.")] = False,

@@ -16,7 +16,7 @@ import typer
 
 from ... import loaders
 from ...graph.errors import DamagedInput, InputError
-from ..opening import readable
+from ..opening import EngineName, readable
 from ..scoring import LINES
 from ..terminal.faults import note_faults
 from ..terminal.output import check_output, lines_to
@@ -95,7 +95,7 @@ def score(
     readable(file)
     target = None if output is None else check_output(output, file)
     written = _form(output, form, text or json)
-    concepts = opts.Engine("auto" if engine == "ray" else engine)
+    concepts: EngineName = "auto" if engine == "ray" else engine
     plan = Plan(
         file, tuple(names), options, opts.address_of(graph), concepts, explain=explain, shown=explain, strict=strict,
         batch_size=batch_size, lines=shard_lines, form=written, columns=columns or None,

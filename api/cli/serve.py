@@ -69,7 +69,7 @@ def serve(
         ),
     ] = None,
     log_text: LogText = False,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
 ) -> None:
     """Run the HTTP service: scores, explanations, graph queries and a web page."""
@@ -176,7 +176,7 @@ def mcp(
     no_auth: NoAuth = False,
     limit: Limits = None,
     log_text: LogText = False,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,
 ) -> None:
     """Serve a graph and metrics to agents, by the Model Context Protocol (MCP).

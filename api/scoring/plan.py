@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import DamagedInput, InputError
-from ..opening import Address, Engine, Options, open_reasoner
+from ..opening import Address, EngineName, Options, open_reasoner
 from . import LINES
 from .rows import Form, delimited_line, json_line, packed
 from .statistics import Tally
@@ -99,7 +99,7 @@ class Plan:
     names: tuple[str, ...]  # of the metrics
     options: Options  # by metric
     address: Address | None = None  # of the graph, if any
-    engine: Engine = Engine.AUTO  # for concept queries
+    engine: EngineName = "auto"  # for concept queries
     explain: bool = False  # compute evidence
     shown: bool = False  # write the evidence too
     strict: bool = False  # a line without an item ends the run with an error

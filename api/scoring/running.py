@@ -10,14 +10,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from enum import Enum
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, get_args
 
 from ...graph.atomic import DiskFull, disk_full_errors, lock, new_file, write_file
 from ...graph.errors import DamagedInput, InputError, TacitError
-from ..opening import Address, Engine, readable
+from ..opening import Address, EngineName, readable
 from ..terminal.output import check_output
 from ..terminal.progress import Meter
 from ..terminal.screen import count
@@ -218,7 +217,6 @@ class WorkFolder:
 
 
 Tell = Callable[[str], object]
-_E = TypeVar("_E", bound=Enum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +255,7 @@ def score_file(
     metrics: Sequence[str] | None = None,
     *,
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    engine: Engine | str = Engine.AUTO,
+    engine: EngineName = "auto",
     explain: bool = False,
     form: Form | str | None = None,
     strict: bool = False,
@@ -323,29 +321,27 @@ def score_file(
     stray = sorted(set(options or ()) - set(names))
     if stray:
         raise InputError(f"options has {stray[0]!r}, which is not in metrics; add it there, or leave its options out")
+    if engine not in get_args(EngineName):
+        raise InputError(f"engine must be {' or '.join(get_args(EngineName))}, not {engine!r}")
+    try:
+        chosen = Form.of(target) if form is None else Form(form)
+    except ValueError:
+        raise InputError(f"form must be {' or '.join(member.value for member in Form)}, not {form!r}") from None
     plan = Plan(
         path,
         names,
         own_options,
         graph,
-        _choice(Engine, engine, "engine"),
+        engine,
         explain=explain,
         shown=explain,
         strict=strict,
         batch_size=batch_size,
         lines=shard_lines,
-        form=Form.of(target) if form is None else _choice(Form, form, "form"),
+        form=chosen,
         columns=dict(columns) if columns else None,
     )
     return run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=progress, tell=tell)
-
-
-def _choice(kind: type[_E], value: _E | str, name: str) -> _E:
-    """Return the member of an enum with this value."""
-    try:
-        return kind(value)
-    except ValueError:
-        raise InputError(f"{name} must be {' or '.join(str(member.value) for member in kind)}, not {value!r}") from None
 
 
 def total_items(file: str, watched: bool, columns: Mapping[str, str] | None = None) -> int | None:

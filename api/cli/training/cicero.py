@@ -85,7 +85,7 @@ def choice_head(
     instances: SolvedInstances,
     graph: opts.Graph = None,
     exclude: Exclude = None,
-    engine: opts.EngineChoice = opts.Engine.AUTO,
+    engine: opts.EngineChoice = "auto",
 ) -> Made:
     """Fit the weights of the judges of tacit choose, and the words that the judge answers reads, to right and wrong choices.
 

@@ -89,7 +89,7 @@ def _graph_for(variant: str, address: Address | None, quiet: bool) -> Iterator[K
         return
     if address is None:
         raise InputError(f"the variant {variant} counts triples of a graph; name one with --graph")
-    with open_engine(address, opts.Engine.AUTO, quiet=quiet) as graph:
+    with open_engine(address, quiet=quiet) as graph:
         yield graph
 
 
@@ -121,7 +121,7 @@ def grade(
     device = run.device or ("cuda" if torch.cuda.is_available() else "cpu")
     facts = {"data": files, "licence": run.recipe.licence, "command": run.command}
     tell_settings(run.quiet)
-    with open_engine(opts.address_at(graph), opts.Engine.AUTO, quiet=run.quiet) as opened:
+    with open_engine(opts.address_at(graph), quiet=run.quiet) as opened:
         trained = train_grade(
             read, _sources(opened, run.recipe, device), run.recipe, checkpoints_of(run.output), run.stages.tell, device=device,
             facts=facts,
@@ -267,7 +267,7 @@ def reference(
     drawn = draw(unlearnt(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
     rows: list[dict[str, Any]] = []
     tell_settings(run.quiet)
-    with opts.open_reasoner(names, options, opts.address_of(graph), opts.Engine.AUTO, quiet=run.quiet) as reasoner:
+    with opts.open_reasoner(names, options, opts.address_of(graph), "auto", quiet=run.quiet) as reasoner:
         for metric in reasoner.metrics:
             facts: dict[str, Any] = {
                 "files": files, "licence": recipe.licence, "seed": recipe.seed, "held_out": recipe.held_out, "left_out": left,
