@@ -146,24 +146,21 @@ class ByteSource:
             keep(data)
             return data
 
-        try:
-            keep(first)
-            for _ in _gunzip(first, take):
-                pass
-        except _Damaged as damaged:
+        with contextlib.ExitStack() as unless_whole:
             if copy is not None:
-                copy.close()
-            raise LoadError(self._damaged(str(damaged))) from None
-        except BaseException:
-            if copy is not None:
-                copy.close()
-            raise
+                unless_whole.callback(copy.close)
+            try:
+                keep(first)
+                for _ in _gunzip(first, take):
+                    pass
+            except _Damaged as damaged:
+                raise LoadError(self._damaged(str(damaged))) from None
+            unless_whole.pop_all()
         if copy is not None:
             with self._temporary_errors():
                 copy.flush()
-            self._file, start = copy, 0
-        assert start is not None
-        self._file.seek(start)
+            self._file = copy
+        self._file.seek(start or 0)
 
     def fail_if_damaged(self) -> None:
         """Raise the error of :meth:`check` for a file that was damaged after it was checked."""

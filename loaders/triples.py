@@ -76,7 +76,7 @@ class TripleReader(Reader[Assertion]):
         }
         names = [*roles.values(), *columns.triple, *(condition.column for condition in self.mapping.drop)]
         self._wanted = list(dict.fromkeys(name for name in names if name))
-        self._place = {role: self._wanted.index(name) for role, name in roles.items() if name}
+        self._index_of = {role: self._wanted.index(name) for role, name in roles.items() if name}
         self._triples = [self._wanted.index(name) for name in columns.triple]
         self._drops = [(self._wanted.index(condition.column), condition) for condition in self.mapping.drop]
         self._dataset = self.mapping.dataset or Path(self.path).name.removesuffix(".gz")
@@ -92,7 +92,7 @@ class TripleReader(Reader[Assertion]):
     def _rows(self) -> Iterator[Assertion]:
         self._left = read_values(self.source, self.mapping.file, self._wanted)
         report, always = self.report, self.mapping.relations.always
-        head, tail, relation = (self._place.get(role) for role in ("head", "tail", "relation"))
+        head, tail, relation = (self._index_of.get(role) for role in ("head", "tail", "relation"))
         try:
             for row in self._left:
                 values = row.values
@@ -129,7 +129,7 @@ class TripleReader(Reader[Assertion]):
 
     def _assertion(self, row: Values, head: Any, relation: Any, tail: Any) -> Assertion | None:
         """Return the assertion of a triple, or None after counting it as dropped or rejected."""
-        values, place = row.values, self._place
+        values, index_of = row.values, self._index_of
         for column, condition in self._drops:
             verdict = condition.applies(values[column])
             if verdict is None:
@@ -146,10 +146,10 @@ class TripleReader(Reader[Assertion]):
             else:
                 self.reject(row.number, NO_RELATION, _shown(values))
             return None
-        language = (values[place["language"]] if "language" in place else None) or self.mapping.language
+        language = (values[index_of["language"]] if "language" in index_of else None) or self.mapping.language
         language = language if language.__class__ is str else str(language)
-        first = self._node(head, values[place["head_text"]] if "head_text" in place else None, language, rule.kind)
-        second = self._node(tail, values[place["tail_text"]] if "tail_text" in place else None, language, rule.kind)
+        first = self._node(head, values[index_of["head_text"]] if "head_text" in index_of else None, language, rule.kind)
+        second = self._node(tail, values[index_of["tail_text"]] if "tail_text" in index_of else None, language, rule.kind)
         for uri, reason in (first, second):
             if not uri:
                 if reason == NO_NAME:
@@ -157,12 +157,12 @@ class TripleReader(Reader[Assertion]):
                 else:
                     self.reject(row.number, reason, _shown(values))
                 return None
-        weight = _weight(values[place["weight"]]) if "weight" in place else 1.0
+        weight = _weight(values[index_of["weight"]]) if "weight" in index_of else 1.0
         if weight is None:
             self.reject(row.number, NOT_A_WEIGHT, _shown(values))
             return None
-        dataset = (values[place["dataset"]] if "dataset" in place else None) or self._dataset
-        license = (values[place["license"]] if "license" in place else None) or self.mapping.license
+        dataset = (values[index_of["dataset"]] if "dataset" in index_of else None) or self._dataset
+        license = (values[index_of["license"]] if "license" in index_of else None) or self.mapping.license
         if rule.reversed or (rule.symmetric and second < first):
             first, second = second, first
         source = self.mapping.name
@@ -224,9 +224,9 @@ class TripleReader(Reader[Assertion]):
     def _no_column(self, error: NoColumn) -> str:
         """Return the sentence on a column of the mapping that the file does not have."""
         columns = self.mapping.columns
-        keys = [f"[columns] {key}" for key in self._place if getattr(columns, key) == error.name]
+        keys = [f"[columns] {key}" for key in self._index_of if getattr(columns, key) == error.name]
         keys += ["[columns] triple"] if error.name in columns.triple else []
-        keys += [f"[[drop]] {number}" for number, one in enumerate(self.mapping.drop, 1) if one.column == error.name]
+        keys += [f"[[drop]] {number}" for number, condition in enumerate(self.mapping.drop, 1) if condition.column == error.name]
         where = f"({keys[0]} of {self.mapping.place})"
         names = list(dict.fromkeys(error.names))
         if error.name in names:
@@ -268,7 +268,7 @@ class TripleReader(Reader[Assertion]):
     def _relations(self, row: Values) -> list[str]:
         """Return the relations that a row names."""
         if not self._triples:
-            value = row.values[self._place["relation"]]
+            value = row.values[self._index_of["relation"]]
             return ["" if value is None else str(value).strip()]
         cells = (str(row.values[index] or "").split(self.mapping.columns.between) for index in self._triples)
         return [parts[1].strip() for parts in cells if len(parts) == 3]

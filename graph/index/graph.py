@@ -26,7 +26,7 @@ from ..names import concept_uri, normalise_term, text_of
 from ..path_search import best_chains
 from ..protocol import MAX_HOPS, ConceptIndex, Count, KnowledgeGraph, NodeIds, Sets
 from .layout import NAMES, Arrays, open_arrays
-from .searches import Searching
+from .searches import Chain, Searching
 
 if TYPE_CHECKING:
     from .patterns import Selector
@@ -150,7 +150,9 @@ class IndexGraph(ConceptIndex):
         return self.hop_distances_of_ids(self.ids(sources, language=language), self.ids(targets, language=language), max_hops)
 
     def hop_distances_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
-        return self.searches.matrix(sources, targets, arguments.check_hops(max_hops, 0))
+        arguments.check_hops(max_hops, minimum=0)
+        with self.searches.using(pairs=len(sources) * len(targets)) as searches:
+            return searches.matrix(sources, targets, max_hops)
 
     def hop_pairs(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         return self.hop_pairs_of_ids(self.ids(sources), self.ids(targets), max_hops)
@@ -158,7 +160,9 @@ class IndexGraph(ConceptIndex):
     def hop_pairs_of_ids(self, sources: NodeIds, targets: NodeIds, max_hops: int = MAX_HOPS) -> NDArray[np.int8]:
         if len(sources) != len(targets):
             raise InputError(f"{len(sources)} sources and {len(targets)} targets cannot be paired; give equal numbers of both")
-        return self.searches.pairs(sources, targets, arguments.check_hops(max_hops, 0))
+        arguments.check_hops(max_hops, minimum=0)
+        with self.searches.using(sources=len(sources)) as searches:
+            return searches.pairs(sources, targets, max_hops)
 
     # neighbours and connections
 
@@ -180,21 +184,22 @@ class IndexGraph(ConceptIndex):
         allowed = np.zeros(0 if wanted is None else len(self._header["relations"]), dtype=bool)
         if wanted is not None:
             allowed[[code for code, name in enumerate(self._header["relations"]) if name in wanted]] = True
-        strengths, ranks = self.searches.best_at_hop(node, hop, limit, allowed, wanted is None)
+        with self.searches.using(surroundings=1) as searches:
+            strengths, ranks = searches.best_at_hop(node, hop, limit, allowed, wanted is None)
         weights = self._arrays["weights"][strengths].tolist()
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
 
     def neighbours_of_ids(self, nodes: NodeIds, hop: int = 1, limit: int = 10) -> NodeIds:
         arguments.check_hops(hop)
         arguments.check_limit(limit)
-        return self._names.nodes_of_ranks(self.searches.ranks_at_hop(nodes, hop, limit))
+        with self.searches.using(surroundings=len(nodes)) as searches:
+            return self._names.nodes_of_ranks(searches.ranks_at_hop(nodes, hop, limit))
 
     def triples_between(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
     ) -> list[Path]:
         arguments.check_hops(hops, maximum=2)
-        chains = self.searches.chains(self._distinct(sources, language), self._distinct(targets, language), hops)
-        return [self._path(nodes, arcs) for nodes, arcs in chains]
+        return [self._path(nodes, arcs) for nodes, arcs in self._chains(sources, targets, hops, language)]
 
     def count_triples(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
@@ -202,15 +207,17 @@ class IndexGraph(ConceptIndex):
         arguments.check_hops(hops, maximum=2)
         source_ids, target_ids = (self.ids(texts, language=language) for texts in (sources, targets))
         starts = np.array([[0, 0], [len(sources), len(targets)]], dtype=np.int64)
-        (counts,) = self.searches.count(source_ids, target_ids, starts, hops).tolist()
-        return TripleCounts(*counts)
+        with self.searches.using(sources=len(starts)) as searches:
+            ((pairs, triples),) = searches.count(source_ids, target_ids, starts, hops).tolist()
+        return TripleCounts(pairs, triples)
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
         arguments.check_hops(hops, maximum=2)
         sizes = np.array([[len(sources), len(targets)] for sources, targets in sets], dtype=np.int64).reshape(len(sets), 2)
         starts = np.concatenate([np.zeros((1, 2), dtype=np.int64), sizes.cumsum(axis=0)])
         sources, targets = (self.ids([uri for pair in sets for uri in pair[side]]) for side in (0, 1))
-        return self.searches.count(sources, targets, starts, hops)
+        with self.searches.using(sources=len(starts)) as searches:
+            return searches.count(sources, targets, starts, hops)
 
     def counted_chains(
         self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, count: Count = "pairs"
@@ -218,7 +225,7 @@ class IndexGraph(ConceptIndex):
         arguments.check_hops(hops, maximum=2)
         relation = self._arrays["relation"]
         seen: set[tuple[int, ...]] = set()
-        for nodes, arcs in self.searches.chains(self._distinct(sources), self._distinct(targets), hops):
+        for nodes, arcs in self._chains(sources, targets, hops):
             key: tuple[int, ...] = (nodes[0], nodes[-1])
             if count == "triples":
                 codes = [int(relation[arc]) for _, arc in arcs]
@@ -231,24 +238,25 @@ class IndexGraph(ConceptIndex):
                 yield self._path(nodes, arcs)
 
     def paths(self, source: str, target: str, max_hops: int = MAX_HOPS, limit: int = 10, *, language: str = "en") -> list[Path]:
-        arguments.check_hops(max_hops, 0)
+        arguments.check_hops(max_hops, minimum=0)
         arguments.check_limit(limit)
         ends = self.ids([source, target], language=language)
-        (hops,) = self.searches.pairs(ends[:1], ends[1:], max_hops).tolist()
-        if hops < 0 or limit == 0:
-            return []
         start, end = ends.tolist()
-        with self.searches.successors(start, end, hops, limit) as successors:
-            chains = best_chains(int(self._arrays["rank"][start]), hops, len(self._arrays["weights"]), successors, limit)
-        paths = []
-        for chain in chains:
-            nodes = [self._names.node_of_rank(rank) for rank in chain]
-            paths.append(self._path(nodes, self.searches.strongest_arcs(nodes)))
-        return paths
+        with self.searches.using(sources=1, surroundings=1) as searches:
+            (hops,) = searches.pairs(ends[:1], ends[1:], max_hops).tolist()
+            if hops < 0 or limit == 0:
+                return []
+            with searches.successors(start, end, hops, limit) as successors:
+                chains = best_chains(int(self._arrays["rank"][start]), hops, len(self._arrays["weights"]), successors, limit)
+            paths = [[self._names.node_of_rank(rank) for rank in chain] for chain in chains]
+            arcs = list(map(searches.strongest_arcs, paths))
+        return list(map(self._path, paths, arcs))
 
-    def _distinct(self, concepts: Sequence[str], language: str = "en") -> NodeIds:
-        nodes = self.ids(concepts, language=language)
-        return np.array(list(dict.fromkeys(nodes[nodes >= 0].tolist())), dtype=np.int32)
+    def _chains(self, sources: Sequence[str], targets: Sequence[str], hops: int, language: str = "en") -> Iterator[Chain]:
+        ids = (self.ids(texts, language=language) for texts in (sources, targets))
+        starts, ends = (np.array(list(dict.fromkeys(nodes[nodes >= 0].tolist())), dtype=np.int32) for nodes in ids)
+        with self.searches.using(sources=len(starts) + len(ends)) as searches:
+            return searches.chains(starts, ends, hops)
 
     def _path(self, nodes: Sequence[int], arcs: Sequence[tuple[int, int]]) -> Path:
         return Path(tuple(map(self._names.uri, nodes)), tuple(self._records.assertion(owner, arc) for owner, arc in arcs))

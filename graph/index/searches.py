@@ -118,51 +118,20 @@ class Searches(ABC):
         return int((self._indptr[nodes + 1].astype(np.int64) - self._indptr[nodes]).sum())
 
 
-class Searching(Searches):
+class Searching:
     """NumPy searches at first, compiled ones when those have taken long or would; thread-safe.
 
     While one thread loads or compiles, the others go on with NumPy searches.
     """
 
     def __init__(self, arrays: Arrays, covered: int) -> None:
-        super().__init__(arrays, covered)
         from .numpy_searches import NumpySearches
 
+        self._arrays, self._covered = arrays, covered
         self._numpy = NumpySearches(arrays, covered)
         self._compiled: Searches | None = None
         self._spent = 0.0  # seconds of NumPy searches
         self._switching = threading.Lock()
-
-    def matrix(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
-        with self._using(len(sources) * len(targets) * _SECONDS_PER_PAIR) as searches:
-            return searches.matrix(sources, targets, max_hops)
-
-    def pairs(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
-        with self._using(len(sources) * _SECONDS_PER_SOURCE) as searches:
-            return searches.pairs(sources, targets, max_hops)
-
-    def best_at_hop(
-        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
-    ) -> tuple[NDArray[np.int64], list[int]]:
-        with self._using(_SECONDS_PER_SURROUNDING) as searches:
-            return searches.best_at_hop(node, hop, limit, allowed, everything)
-
-    def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
-        with self._using(len(nodes) * _SECONDS_PER_SURROUNDING) as searches:
-            return searches.ranks_at_hop(nodes, hop, limit)
-
-    def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops: int) -> NDArray[np.int64]:
-        with self._using(len(starts) * _SECONDS_PER_SOURCE) as searches:
-            return searches.count(sources, targets, starts, hops)
-
-    @contextmanager
-    def successors(self, source: int, target: int, hops: int, limit: int) -> Iterator[Successors]:
-        with self._using(_SECONDS_PER_SURROUNDING) as searches, searches.successors(source, target, hops, limit) as after:
-            yield after
-
-    def _joined(self, sources: NodeIds, targets: NodeIds, hops: int) -> NDArray[np.int32]:
-        with self._using((len(sources) + len(targets)) * _SECONDS_PER_SOURCE) as searches:
-            return searches._joined(sources, targets, hops)
 
     def compile(self) -> None:
         """Load every compiled search, or compile and keep it where no earlier process has, and use them from now on."""
@@ -174,8 +143,15 @@ class Searching(Searches):
             self._compiled = kernels
 
     @contextmanager
-    def _using(self, seconds: float) -> Iterator[Searches]:
-        """Yield the searches for a query that would take NumPy about ``seconds``, and add up their time."""
+    def using(self, *, pairs: int = 0, sources: int = 0, surroundings: int = 0) -> Iterator[Searches]:
+        """Yield the searches for a query of this size, and add up the time of NumPy ones.
+
+        Args:
+            pairs: pairs of nodes in a table of distances.
+            sources: other nodes from which distances or connections are searched.
+            surroundings: nodes around which all nodes at a distance are searched.
+        """
+        seconds = pairs * _SECONDS_PER_PAIR + sources * _SECONDS_PER_SOURCE + surroundings * _SECONDS_PER_SURROUNDING
         if self._compiled is None and self._spent + seconds > LOADING_SECONDS and self._switching.acquire(blocking=False):
             try:
                 from .compiled_searches import CompiledSearches, kept_on_disk

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import logging
 import math
-import queue
 import re
 import threading
 import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from datetime import date, timedelta
 from datetime import time as time_of_day
@@ -114,13 +114,13 @@ class _Call:
 
     def result(self, ask: Callable[[], QueryResult], seconds: float) -> QueryResult | None:
         """Return what ``ask`` returns, or raise what it raises; None when that takes more than ``seconds``."""
-        answers: queue.SimpleQueue[tuple[QueryResult | None, BaseException | None]] = queue.SimpleQueue()
+        answer: Future[QueryResult] = Future()
 
         def work() -> None:
             try:
-                answers.put((ask(), None))
+                answer.set_result(ask())
             except BaseException as error:
-                answers.put((None, error))
+                answer.set_exception(error)
             finally:
                 if not self.cut:
                     self._free()
@@ -130,14 +130,10 @@ class _Call:
         except BaseException:
             self._free()
             raise
-        try:
-            result, error = answers.get(timeout=seconds)
-        except queue.Empty:
+        if not wait([answer], seconds).done:
             self._mark_late()
             return None
-        if error is not None:
-            raise error
-        return result
+        return answer.result()
 
     def _free(self) -> None:
         with self._state:

@@ -1,4 +1,4 @@
-"""Attacks on the Cypher cage: any text gets a verdict, and nothing that passes runs on in a server after its time limit."""
+"""Attacks on users' Cypher: any text is accepted or refused, and no accepted query runs in a server after its time limit."""
 
 from __future__ import annotations
 

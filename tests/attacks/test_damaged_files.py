@@ -1,4 +1,4 @@
-"""Damaged and wrong files at the door of ``tacit load``: none is loaded with exit status 0, and the graph stays as it was.
+"""Damaged and wrong files given to ``tacit load``: none is loaded with exit status 0, and the graph stays as it was.
 
 The short form tries each kind of file with a few cuts and flipped bits; ``-m long`` cuts at every twentieth and flips 200 bits.
 """

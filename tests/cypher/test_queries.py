@@ -1,4 +1,4 @@
-"""The queries themselves: each is documented, used, asked with exactly its parameters, and safe to fill in."""
+"""The queries of the code: each is documented, used, run with exactly its parameters, and safe to fill in."""
 
 from __future__ import annotations
 

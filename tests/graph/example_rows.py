@@ -1,4 +1,4 @@
-"""Rows for tests: a small world worked out by hand, text that tries to break out, and random graphs."""
+"""Rows for tests: a small world worked out by hand, texts that try to break out of a query, and random graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atomic files and folders: whatever is interrupted, and whenever, a whole one is there afterwards, the old or the new one."""
+"""Atomic files and folders: after an interruption at any time, the old or the new one is there, complete."""
 
 from __future__ import annotations
 

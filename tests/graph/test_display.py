@@ -1,4 +1,4 @@
-"""What notebooks show of a graph, a path and the rows of a query: all of it, and every text escaped."""
+"""HTML of a graph, a path and the rows of a query for notebooks: complete, with every text escaped."""
 
 from __future__ import annotations
 

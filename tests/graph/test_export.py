@@ -1,4 +1,4 @@
-"""Exports: what is written is read back; that Neo4j's own import reads it too is in test_conformance.py."""
+"""Exports are read back; test_conformance.py checks that Neo4j's own import reads them too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one type of a response to score: checked when it is made, from every way in, and not again."""
+"""Items: their texts are checked when an item is created, in every way to create one, and not again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dies in the middle: loading processes and servers are killed, and graphs must come out whole."""
+"""Loading processes and servers are killed, and the graphs must stay complete."""
 
 from __future__ import annotations
 

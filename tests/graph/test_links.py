@@ -1,4 +1,4 @@
-"""Links on both stores: a small graph whose links are written by hand, and what leaves them out."""
+"""Links on both stores: a small graph whose links are written by hand, and the queries that leave links out."""
 
 from __future__ import annotations
 

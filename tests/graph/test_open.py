@@ -1,4 +1,4 @@
-"""Where a graph is and who asks: URLs, arguments, the environment, and what is said when nothing answers."""
+"""Opening graphs: URLs, arguments, the environment, and the messages when no server answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The five questions, word for word, and instances: what is refused, and where the target is."""
+"""The five questions, word for word, and instances: what is refused, and the index of the target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialogue lines become items; a line that holds none says so in its place and nothing else changes."""
+"""Lines of dialogue files become items; an invalid line gives an error in its place and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Downloads against a real HTTP server on this machine that resumes, breaks off, changes its file, lies and refuses."""
+"""Downloads from a real HTTP server on this machine that resumes, breaks off, changes its file, sends wrong data and refuses."""
 
 from __future__ import annotations
 

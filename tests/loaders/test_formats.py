@@ -1,4 +1,4 @@
-"""What a wrong file is taken for, and what its reader says when nothing of it is kept."""
+"""The format detected in a wrong file, and the message of a reader that keeps nothing of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as they come: gzip of every kind, cut, corrupt, empty, endless lines, not there; and memory that does not grow."""
+"""Reading files: gzip of every kind, truncated, corrupt, empty, very long lines, missing files; in constant memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mapping may say, and the one sentence for each mistake in it."""
+"""What a mapping may contain, and the one sentence for each mistake in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real files: every line accounted for, the counts known. Skipped where the data is not at hand."""
+"""The real files: every line is accounted for, with known counts. Skipped where the data is not available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paragraphs of treebanks become dialogues; what is broken says so in its place and nothing else changes."""
+"""Paragraphs of treebanks become dialogues; an invalid one gives an error in its place and changes nothing else."""
 
 from __future__ import annotations
 

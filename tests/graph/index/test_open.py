@@ -1,4 +1,4 @@
-"""Where indexes live: found or built by digest, whole or absent, shared, and never answering for another graph."""
+"""Finding and building indexes: by digest, atomically, shared between processes, and never used for another graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the index takes plain searches and when compiled ones, and what is said while functions are compiled."""
+"""When the index uses NumPy searches and when compiled ones, and the message while functions are compiled."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def index(tmp_path: Path) -> IndexGraph:
 
 def _asked(index: IndexGraph) -> type:
     """Return the kind of searches that answer a query."""
-    with index.searches._using(0.001) as searches:
+    with index.searches.using(sources=10) as searches:
         return type(searches)
 
 

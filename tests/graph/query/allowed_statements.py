@@ -1,4 +1,4 @@
-"""Statements that a user may send and that must work, on both engines or on one, and the graph that they are asked of."""
+"""Statements that a user may send and that must work, on both engines or on one, and the graph that they run on."""
 
 from __future__ import annotations
 

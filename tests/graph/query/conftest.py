@@ -1,4 +1,4 @@
-"""What the tests of queries share: an embedded graph of the rows that allowed statements are asked of."""
+"""Fixtures of the tests of queries: an embedded graph with the rows that allowed statements run on."""
 
 from __future__ import annotations
 

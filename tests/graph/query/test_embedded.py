@@ -1,4 +1,4 @@
-"""The walls of the embedded engine: what the worker does with statements that got past the checker, and how it dies alone."""
+"""Users' queries on the embedded engine: the validator and the worker, limits, errors, and rewritten openCypher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walls of a Neo4j server: its read mode, what that mode lets through, its time limit, and the same answers as embedded."""
+"""Users' queries on a Neo4j server: read mode and what it allows, time limits, and the same answers as the embedded engine."""
 
 from __future__ import annotations
 

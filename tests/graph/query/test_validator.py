@@ -1,4 +1,4 @@
-"""The first wall: what may pass the checker and what may not, and what it says."""
+"""The validator of users' queries: what it accepts and refuses, and its messages."""
 
 from __future__ import annotations
 
