@@ -23,7 +23,7 @@ from .errors import GraphError
 from .links import Link, LinkManifest, link_properties
 from .loading import Known, properties
 from .model import Assertion
-from .names import Label, label_of, language_of, text_of
+from .names import LABELS, label_of, language_of, text_of
 from .open import store_of
 from .protocol import KnowledgeGraph, LinksEvents, StreamsNumbers
 
@@ -44,7 +44,6 @@ EDGES = {
 }
 """For each kind of rows in :meth:`StreamsNumbers.numbered`, the file and its header."""
 _MANIFESTS = (MANIFEST, "key:ID(Manifest),loads,assertions:long,checksum,:LABEL")
-_LABELS: tuple[Label, ...] = ("Concept", "Event")
 _BATCH = 50_000
 
 
@@ -131,7 +130,7 @@ def _by_uri(store: KnowledgeGraph) -> Iterator[tuple[str, pa.Table]]:
         uris = list(dict.fromkeys(uri for row in batch for uri in (row.head, row.tail)))
         fresh = known.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
         new = [uris[index] for index in np.flatnonzero(fresh).tolist()]
-        for label in _LABELS:
+        for label in LABELS:
             nodes = [uri for uri in new if label_of(uri) == label]
             languages = [list(map(language_of, nodes))] if label == "Concept" else []
             yield from _table(label, [nodes, nodes, list(map(text_of, nodes)), *languages, [label] * len(nodes)])

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal
+from typing import Literal, get_args
 
 from .errors import InputError
 
 Label = Literal["Concept", "Event"]
+LABELS: tuple[Label, ...] = get_args(Label)
 
 MAX_URI = 4096
 """Most bytes of a URI in UTF-8: Neo4j cannot index much longer ones, and both engines have the same limit."""

@@ -14,7 +14,7 @@ from ..errors import GraphError, GraphNotFound
 from ..links import Link, LinkCounts, LinkEntry
 from ..loading import from_row
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest, QueryResult
-from ..names import Label
+from ..names import LABELS
 from . import integrity
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _FEW = 100
 """Most concepts for which the query ``expand_few`` is faster than ``expand``."""
-_LABELS: tuple[Label, ...] = ("Concept", "Event")
 _SOURCES = 64
 """Sources of one query for distances."""
 
@@ -163,7 +162,7 @@ class EmbeddedGraph(Store):
         from ..columns import record_batches
         from .engine import windows
 
-        for label in _LABELS:
+        for label in LABELS:
             for table in windows(self._open(), query("scan", "embedded").naming(LABEL=label), label, batch_size):
                 yield from record_batches(table, batch_size)
 

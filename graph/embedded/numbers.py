@@ -15,10 +15,9 @@ from typing import Any
 from ...cypher import Query, query
 from ..errors import GraphError
 from ..links import LINK_RELATIONS, link_manifest_of
-from ..names import Label
+from ..names import LABELS, Label
 from .engine import SCAN_MEMORY, Engine, is_large, relation_tables, windows
 
-_LABELS: tuple[Label, ...] = ("Concept", "Event")
 _ROWS = 100_000
 """Assertions of a table that is yielded, about."""
 _NODES = 500_000
@@ -55,7 +54,7 @@ def _parts(engine: Engine) -> Iterator[tuple[str, Query, Label]]:
     """Yield the name, the query and the label of the nodes whose windows it reads, for each table of the graph."""
     yield "Concept", query("number_concepts", "embedded"), "Concept"
     yield "Event", query("number_events", "embedded"), "Event"
-    for label in _LABELS:
+    for label in LABELS:
         for scan in _scans(engine, label):
             yield f"{label} assertions", scan, label
     if link_manifest_of(engine.rows(query("link_manifest"))).links:

@@ -10,6 +10,7 @@ from ...cypher import Dialect, Query, query
 from ..cypher_store import SCAN_ROWS, Store, assertion_of, refuse_closed
 from ..links import Link, LinkCounts, LinkEntry
 from ..model import Assertion, LoadCounts, LoadEntry, QueryResult
+from ..names import LABELS
 from ..protocol import Pingable
 from . import links as neo4j_links
 from . import load
@@ -62,7 +63,7 @@ class Neo4jGraph(Store, Pingable):
         from ..columns import record_batch
 
         server = self._open()
-        for label in ("Concept", "Event"):
+        for label in LABELS:
             for rows in server.stream(query("scan", "neo4j").naming(LABEL=label), batch_size):
                 yield record_batch(map(assertion_of, rows))
 

@@ -17,12 +17,11 @@ import neo4j
 from ...cypher import query
 from ..loading import Known, Numbered, from_row, new_assertions, properties, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
-from ..names import Label, check_relation, label_of, language_of, text_of
+from ..names import LABELS, Label, check_relation, label_of, language_of, text_of
 from .connection import Server
 
 BATCH = 10_000
 """Rows per transaction."""
-_LABELS: tuple[Label, ...] = ("Concept", "Event")
 
 
 def load(
@@ -74,7 +73,7 @@ def statements(relations: Iterable[str] | None = None) -> list[str]:
         constraint = query("constrain_relation", "neo4j")
         return [constraint.naming(NAME=f"tacit_relation_{check_relation(name)}", RELATION=name).text for name in relations]
     constraint = query("constrain_nodes", "neo4j")
-    nodes = [constraint.naming(NAME=f"tacit_{label.lower()}_uri", LABEL=label).text for label in _LABELS]
+    nodes = [constraint.naming(NAME=f"tacit_{label.lower()}_uri", LABEL=label).text for label in LABELS]
     return [*nodes, query("constrain_manifest", "neo4j").text]
 
 
@@ -110,7 +109,7 @@ def known_identities(transaction: neo4j.ManagedTransaction, relation: str, ids: 
 
 def _merge_nodes(transaction: neo4j.ManagedTransaction, rows: list[Assertion]) -> None:
     uris = list(dict.fromkeys(uri for row in rows for uri in (row.head, row.tail)))
-    for label in _LABELS:
+    for label in LABELS:
         nodes = [node_properties(uri) for uri in uris if label_of(uri) == label]
         if nodes:
             merge = query("merge_nodes", "neo4j").naming(LABEL=label)

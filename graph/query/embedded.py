@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ...cypher import query
+from ..embedded.integrity import DATABASE as DATABASE
 from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRefused, QueryTimeout
 from ..loading import from_row
 from ..model import QueryResult
@@ -31,8 +32,6 @@ from .rewrite import check_names, rewrite, shared_relations
 from .tokens import Token, place
 from .validator import MAX_BYTES, Checker, check_limits, check_parameters, timed_out, uniform
 
-DATABASE = "graph.lbug"
-"""The database's file in a graph's folder."""
 AT_ONCE = 2
 """Default of the most queries that may run on one graph at once."""
 POOL_BYTES = 512 << 20

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+from ...cypher import Dialect
 from ..errors import QueryInvalid, QueryRefused
 
 Kind = Literal["word", "quoted", "string", "number", "parameter", "symbol", "end"]
-Dialect = Literal["neo4j", "embedded"]
 
 MAX_CHARACTERS = 20_000
 """Most characters of a query."""

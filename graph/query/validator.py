@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...cypher import Dialect
 from ..errors import InputError, QueryInvalid, QueryRefused, QueryTimeout
 from .costs import check_costs, check_range, check_regex
 from .tokens import (
@@ -26,7 +27,6 @@ from .tokens import (
     PREFIXES,
     PROCEDURES,
     SUBQUERIES,
-    Dialect,
     Statement,
     Token,
 )

@@ -8,10 +8,11 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tacit.cypher import Dialect
 from tacit.graph.errors import QueryRefused
 from tacit.graph.query import check
 from tacit.graph.query.costs import explosive
-from tacit.graph.query.tokens import FUNCTIONS, HARD, PROCEDURES, Dialect
+from tacit.graph.query.tokens import FUNCTIONS, HARD, PROCEDURES
 from tacit.graph.query.validator import Checker
 
 from tests.graph.query.allowed_statements import BENIGN, ONLY_EMBEDDED, ONLY_NEO4J
