@@ -41,7 +41,8 @@ from tacit.reasoning.describing import describe_metrics
 from tacit.reasoning.evaluation.correlation import decimal
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.text.language import load_pipeline
-from tacit.reasoning.text.perturbing import negated, turned
+from tacit.reasoning.text.perturbing import AFFIRMED, first_change, turned
+from tacit.reasoning.text.perturbing import Rule as Change
 
 Pair = tuple[tuple[str, ...], str]
 
@@ -64,9 +65,31 @@ class Drawn:
 Rule = Callable[[Drawn, Any, np.random.Generator], str | None]
 
 
+_DENIED: tuple[Change, ...] = (
+    (re.compile(r"(?<=can)not\b", re.IGNORECASE), lambda _: ""),
+    (re.compile(r"n['’]t\b|\s+not\b", re.IGNORECASE), lambda _: ""),
+    (re.compile(r"\bnever\s+", re.IGNORECASE), lambda _: ""),
+)
+
+
+def _verb_negated(text: str, nlp: Any) -> str:
+    """Return ``text`` with its first finite verb negated; empty where it has none."""
+    for token in nlp(text):
+        end = token.idx + len(token.text)
+        if "Fin" not in token.morph.get("VerbForm"):
+            continue
+        if token.pos_ == "AUX":
+            return f"{text[:end]} not{text[end:]}"
+        if token.pos_ == "VERB":
+            third = token.morph.get("Person") == ["3"] and token.morph.get("Number") == ["Sing"]
+            helper = "did" if "Past" in token.morph.get("Tense") else "does" if third else "do"
+            return f"{text[: token.idx]}{helper} not {token.lemma_.lower()}{text[end:]}"
+    return ""
+
+
 def clause_negated(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
     """Return the response with its first clause negated, or without its negation; None when it has no verb."""
-    return negated(one.response, nlp) or None
+    return first_change(one.response, (AFFIRMED, *_DENIED)) or _verb_negated(one.response, nlp) or None
 
 
 def speakers_turned(one: Drawn, _: Any, __: np.random.Generator) -> str | None:

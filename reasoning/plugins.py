@@ -8,6 +8,7 @@ read only when a name is not one of tacit's own, or when all names are listed.
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import re
 import sys
@@ -64,7 +65,8 @@ _SIZES: Mapping[str, Range] = {"batch_tokens": (1, None)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricKind(Kind):
-    """What the registry knows about a metric; ``home`` is ``function(graph, *, option=default, …)``.
+    """What the registry knows about a metric; ``home`` is ``function(graph, *, option=default, …)``, where ``graph`` may be
+    left out if the metric needs none.
 
     Attributes:
         summary: what the metric measures.
@@ -270,6 +272,11 @@ def _function(place: str | Callable[..., Any]) -> Any:
         return place
     module, function = place.split(":")
     return getattr(importlib.import_module(f".{module}", __package__), function)
+
+
+def takes_graph(maker: Callable[..., Any]) -> bool:
+    """Return whether a function that makes a metric takes a graph before its options."""
+    return any(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in inspect.signature(maker).parameters.values())
 
 
 def call_plugin(what: str, kind: Kind, call: Callable[[], Any], fails: str = "cannot be opened") -> Any:

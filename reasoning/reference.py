@@ -125,15 +125,6 @@ def quantiles_of(values: Sequence[float]) -> tuple[float, ...]:
     return tuple(ordered[max(-(-place * len(ordered) // last) - 1, 0)] for place in range(QUANTILES))
 
 
-def share_above(true: Sequence[float], random: Sequence[float]) -> float:
-    """Return the share of pairs in which the true value is greater, 0..1; ties count half."""
-    from bisect import bisect_left
-
-    ordered = sorted(random)
-    wins = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in true)
-    return wins / (2 * len(true) * len(random))
-
-
 def own_folder() -> Path:
     """Return the folder of the user's own references: ``references`` in ``TACIT_CACHE``, else in the user's cache folder."""
     return cache_folder("references")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..graph.errors import InputError, PluginError
-from .plugins import ExtractorKind, MetricKind, Range, Registry, ScorerKind, call_plugin, check_option
+from .plugins import ExtractorKind, MetricKind, Range, Registry, ScorerKind, call_plugin, check_option, takes_graph
 
 if TYPE_CHECKING:
     from ..graph.open import GraphLike
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .metrics.accent.events import Extractor
     from .metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
     from .metrics.accent.scorers.resources import ScorerResources
+
+T = TypeVar("T")
 
 ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 AT_LEAST_0: Range = (0, None)
@@ -274,27 +276,34 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
             some = f"it has {', '.join(known)}" if known else "it has none"
             raise InputError(f"the metric {name} has no option {option!r}; {some}")
         check_option(name, kind, option, options[option])
+    if not kind.graph and isinstance(graph, (str, os.PathLike)):
+        graph = None
+    return over_graph(graph, lambda opened: _made(name, kind, opened, options))
+
+
+def over_graph(graph: GraphLike | None, make: Callable[[Any], T]) -> T:
+    """Return what ``make`` gives for an open graph; one that is opened here, from its path or URL, is closed when the result is
+    no longer referenced."""
     if not isinstance(graph, (str, os.PathLike)):
-        return _made(name, kind, graph, options)
-    if not kind.graph:
-        return _made(name, kind, None, options)
+        return make(graph)
     from ..graph.open import open_graph
 
     opened = open_graph(graph)
     try:
-        metric = _made(name, kind, opened, options)
+        result = make(opened)
     except BaseException:
         opened.close()
         raise
-    weakref.finalize(metric, opened.close)
-    return metric
+    weakref.finalize(result, opened.close)
+    return result
 
 
 def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -> Metric:
     """Make a metric; a plugin's metric is checked, and its signature names the plugin."""
     metric: Metric
     if not kind.plugin:
-        metric = kind.maker()(graph, **options)
+        maker = kind.maker()
+        metric = maker(graph, **options) if takes_graph(maker) else maker(**options)
         return metric
     from .base import BatchScoring
 

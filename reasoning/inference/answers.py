@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
 
 from ...graph.cypher_store import claim_query
 from ...graph.errors import InputError
@@ -27,6 +25,7 @@ from ..metrics.accent.events import FEELINGS, OF_OTHERS, head_form, normalise
 from ..metrics.accent.scorers.base import Query, TailSource
 from ..metrics.accent.tails.sources import Provenance
 from ..metrics.accent.verbalise import statement
+from ..registry import over_graph
 from .emotions import emotion_of
 from .lookup import READINGS, Hit, Lookup, Reading
 from .trained import TrainedModel, open_trained
@@ -366,28 +365,17 @@ def load_inference(
     from ..metrics.accent.scorers.resources import ScorerResources
     from ..metrics.accent.tails.sources import CometTails, NearestTails
 
-    if isinstance(graph, (str, PathLike)):
-        from ...graph.open import open_graph
+    def make_inference(graph: KnowledgeGraph) -> Inference:
+        writer = model if model is None or isinstance(model, TrainedModel) else open_trained(model, device=device)
+        if writer is not None:
+            writer.check_task("generate")
+        named = None if encoder == "default" else encoder
+        resources = ScorerResources(graph, encoder=named, device=device, progress=progress)
+        lookup = Lookup(graph, resources.table)
+        near = None
+        if encoder is not None and nearest:
+            near = NearestTails(lookup.tails, resources.vectors, limit=nearest, threshold=threshold)
+        tails = None if comet is None else CometTails(resources.comet(comet), resources.memory)
+        return Inference(graph, make(pipeline=pipeline), lookup, nearest=nearest, near=near, comet=tails, writer=writer)
 
-        opened = open_graph(graph)
-        try:
-            found = load_inference(
-                opened, nearest=nearest, encoder=encoder, threshold=threshold, comet=comet, model=model, pipeline=pipeline,
-                device=device, progress=progress,
-            )  # fmt: skip
-        except BaseException:
-            opened.close()
-            raise
-        finalize(found, opened.close)
-        return found
-    writer = model if model is None or isinstance(model, TrainedModel) else open_trained(model, device=device)
-    if writer is not None:
-        writer.check_task("generate")
-    named = None if encoder == "default" else encoder
-    resources = ScorerResources(graph, encoder=named, device=device, progress=progress)
-    lookup = Lookup(graph, resources.table)
-    near = None
-    if encoder is not None and nearest:
-        near = NearestTails(lookup.tails, resources.vectors, limit=nearest, threshold=threshold)
-    tails = None if comet is None else CometTails(resources.comet(comet), resources.memory)
-    return Inference(graph, make(pipeline=pipeline), lookup, nearest=nearest, near=near, comet=tails, writer=writer)
+    return over_graph(graph, make_inference)

@@ -8,7 +8,6 @@ from itertools import islice
 from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from ...graph.open import GraphLike
 from ...graph.questions import Instance, Question
 from ...graph.schema import Json, shape
 from ..base import Signature
+from ..registry import over_graph
 from .choice_figures import chosen
 from .head import Head, Heads, open_heads, shipped_heads
 from .judges import AnswerOnly, Evidence, GraphJudge, Judge, Similarity
@@ -25,6 +25,8 @@ from .trained import TrainedModel, is_trained, open_trained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ...graph.protocol import KnowledgeGraph
 
 VERSION = 2
 NO_EDGE = "no edge"
@@ -36,7 +38,6 @@ JUDGES: Mapping[str, str] = MappingProxyType(
         "answers": "the choices alone: length, negation, words in common, typical words",
         "graph": "edges for and against a choice",
         "similarity": "cosines of a sentence encoder",
-        "likelihood": "a language model: likelihood of a choice",
         "yes-no": "a language model: its yes or no to a choice",
         "probe": "a probe of tacit train choice-probe: a language model's hidden states",
         "trained": "a model of tacit train cicero: what it writes, or its number for a choice",
@@ -185,7 +186,7 @@ def load_chooser(
             ``graph``, with ``trained`` or ``yes-no`` where a ``model`` is given; ``similarity`` too where an ``encoder`` is.
         head: a file or folder of ``tacit train choice-head``, or open heads; by default those that ship.
         encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model
-            (``likelihood``, ``yes-no``, ``probe``), an open one, or ``default`` for that of ``tacit fetch judge``; or a folder of
+            (``yes-no``, ``probe``), an open one, or ``default`` for that of ``tacit fetch judge``; or a folder of
             ``tacit train cicero`` (``trained``).
         probe: file or folder of a probe of ``model`` that ``tacit train choice-probe`` wrote, or an open one.
         nearest: number of like events to ask, as for :func:`.answers.load_inference`.
@@ -208,7 +209,7 @@ def load_chooser(
             raise InputError(f"the judge {name} is named twice; name it once")
     if "graph" in names and graph is None:
         raise InputError("the judge graph needs a graph; give one, or leave the judge out")
-    for name in (name for name in ("likelihood", "yes-no", "probe") if name in names and model is None):
+    for name in (name for name in ("yes-no", "probe") if name in names and model is None):
         raise InputError(f"the judge {name} needs a language model; name a folder, a GGUF file or an id")
     if "probe" in names and probe is None:
         raise InputError("the judge probe needs a probe of its language model; make one with: tacit train choice-probe")
@@ -217,27 +218,17 @@ def load_chooser(
     if "trained" in names and not is_trained(model):
         raise InputError("the judge trained needs a model of tacit train cicero; name its folder")
     heads = shipped_heads() if head is None else head if isinstance(head, Heads) else open_heads(fspath(head))
-    opened = None
-    if "graph" in names and isinstance(graph, (str, PathLike)):
-        from ...graph.open import open_graph
 
-        graph = opened = open_graph(graph)
-    try:
+    def make_chooser(graph: KnowledgeGraph | None) -> Chooser:
         made = {
             name: AnswerOnly(heads.form)
             if name == "answers"
             else _judge(name, graph, encoder, model, probe, nearest, pipeline, device)
             for name in names
         }
-        used = graph if "graph" in names and graph is not None and not isinstance(graph, (str, PathLike)) else None
-        found = Chooser(made, heads.head(features_of(made)), graph="" if used is None else used.manifest().digest)
-    except BaseException:
-        if opened is not None:
-            opened.close()
-        raise
-    if opened is not None:
-        finalize(found, opened.close)
-    return found
+        return Chooser(made, heads.head(features_of(made)), graph="" if graph is None else graph.manifest().digest)
+
+    return over_graph(graph if "graph" in names else None, make_chooser)
 
 
 def _default_judges(encoder: Any, model: Any, probe: Any) -> list[str]:
@@ -256,20 +247,17 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
         return Similarity(open_encoder(None if encoder == "default" else encoder, device=device))
     if name == "trained":
         return model if isinstance(model, TrainedModel) else open_trained(model, device=device)
-    if name in ("likelihood", "yes-no", "probe"):
-        from ..models.causal_lm import open_causal
+    if name in ("yes-no", "probe"):
+        from ..models.causal_lm import CausalModel, open_causal
         from ..models.linear_probe import Probe
-        from .judges import PROBE, Likelihood, ProbeJudge, YesNo
+        from .judges import PROBE, ProbeJudge, YesNo
 
-        given = None
+        opened = None
         if name == "probe":
-            given = probe if isinstance(probe, Probe) else PROBE.open(probe)
-        own = not hasattr(model, "continuation_losses")
-        dtype = given.dtype if given is not None else "float32" if name == "likelihood" else "bfloat16"
-        causal = open_causal(model, device=device, dtype=dtype) if own else model
-        if given is not None:
-            return ProbeJudge(causal, given, cut=own)
-        return Likelihood(causal) if name == "likelihood" else YesNo(causal)
+            opened = probe if isinstance(probe, Probe) else PROBE.open(probe)
+        own = not isinstance(model, CausalModel)
+        causal = open_causal(model, device=device, dtype="bfloat16" if opened is None else opened.dtype) if own else model
+        return YesNo(causal) if opened is None else ProbeJudge(causal, opened, cut=own)
     from ..metrics.commonsense.features import concept_linker
     from ..text.language import open_analyser
     from .answers import load_inference

@@ -20,7 +20,7 @@ from ..lru_cache import LruCache
 from ..text.linking import Linker
 from ..text.parsing import Parser
 from .accent.events import comparison_key, head_form, head_forms
-from .accent.extractors.clauses import Clause, Mood, clauses_of, resolved
+from .accent.extractors.clauses import Clause, ClauseReader, Mood, resolved
 from .accent.extractors.discourse import event_words
 from .accent.extractors.phrases import Speaker, name_participants
 
@@ -35,32 +35,10 @@ NEEDS = ("xNeed", "HasPrerequisite")
 
 _MOST = 5
 _CACHE_SIZE = 20_000
-_FREE = frozenset(
-    [
-        "already",
-        "any",
-        "anymore",
-        "at",
-        "but",
-        "just",
-        "longer",
-        "more",
-        "no",
-        "now",
-        "really",
-        "right",
-        "so",
-        "still",
-        "today",
-        "too",
-        "tonight",
-        "very",
-        "yet",
-    ]
-)
+_FREE_WORDS = "already any anymore at but just longer more no now really right so still today too tonight very yet"
+_FREE = frozenset(_FREE_WORDS.split())
 
 Pair = tuple[tuple[str, ...], str]
-_Turn = tuple[str, Speaker]
 
 
 class Claim(NamedTuple):
@@ -83,8 +61,7 @@ class GraphClaims:
     def __init__(self, linker: Linker, parser: Parser) -> None:
         """Search in the graph of ``linker``, for the clauses that ``parser`` finds."""
         self.linker = linker
-        self.parser = parser
-        self._clauses: LruCache[_Turn, list[Clause]] = LruCache(_CACHE_SIZE)
+        self._clauses = ClauseReader(parser, cache_size=_CACHE_SIZE)
         self._known: LruCache[str, list[Assertion]] = LruCache(_CACHE_SIZE)
 
     def of(self, pairs: Sequence[Pair]) -> list[tuple[Piece, ...]]:
@@ -122,8 +99,7 @@ class GraphClaims:
         """
         speakers: list[Speaker] = [1 if (len(turns) - place) % 2 == 0 else 0 for place in range(len(turns) + 1)]
         said = list(zip((*turns, response), speakers, strict=True))
-        known = self._clauses.get_all(said, self._read)
-        *before, own = resolved(*(known[turn] for turn in said))
+        *before, own = resolved(*self._clauses.read(said))
         stated = [(text, clause) for text, clauses in zip(turns, before, strict=True) for clause in clauses if _is_fact(clause)]
         found: dict[Path, Claim] = {}
         for clause in own:
@@ -139,10 +115,6 @@ class GraphClaims:
                         path = Path((assertion.head, assertion.tail), (assertion,))
                         found.setdefault(path, Claim(path, True, text[fact.start : fact.end]))
         return sorted(found.values(), key=lambda claim: (-claim.path.strength, claim.path.order))
-
-    def _read(self, turns: Sequence[_Turn]) -> Iterator[list[Clause]]:
-        parses = self.parser.parse_batch([text for text, _ in turns])
-        return (clauses_of(parse, speaker) for parse, (_, speaker) in zip(parses, turns, strict=True))
 
     def _relations(self, event: str) -> list[Assertion]:
         """Return what the graph says that an event needs or is hindered by, under any wording that it holds the event by."""

@@ -112,5 +112,5 @@ def make(
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
     """
     judgement = make_judgement(graph, model=model, probe=probe, dtype=dtype, device=device)
-    coherence = make_coherence(graph, checkpoint=checkpoint, encoder=encoder, device=device)
+    coherence = make_coherence(checkpoint=checkpoint, encoder=encoder, device=device)
     return Overall(judgement, coherence)

@@ -27,6 +27,7 @@ class Limits(NamedTuple):
     shortest: int = 0  # shortest, longest: least and most that are generated
     longest: int = MAX_LENGTH
     no_repeat: int = 2  # length of the n-grams that a continuation has once at most; 0: no limit
+    early_stopping: bool = False  # of a sequence-to-sequence model's beam search
 
 
 COMET_LIMITS = Limits()
@@ -60,7 +61,7 @@ class Seq2SeqWriter:
             out = self.model.generate(
                 **self._encoded(limits.prompt, text=list(prompts)), num_beams=beams, num_return_sequences=beams,
                 min_length=limits.shortest, max_length=limits.longest, no_repeat_ngram_size=limits.no_repeat, do_sample=False,
-                early_stopping=False, return_dict_in_generate=True, output_scores=True,
+                early_stopping=limits.early_stopping, return_dict_in_generate=True, output_scores=True,
             )  # fmt: skip
         return self.tokenizer.batch_decode(out.sequences, **_PLAIN), _scores(out)
 

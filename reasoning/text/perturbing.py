@@ -1,15 +1,13 @@
 """Rules that make a response worse: first and second person exchanged, a statement negated or a negation removed.
 
-They make false responses for the training of ``judgement`` (:mod:`tacit.reasoning.training.judgement`) and the pairs of
-``benchmarks/robustness.py``. Without a pipeline they know words by lists alone, so training data need no
-parser.
+They make false responses for the training of ``judgement`` (:mod:`tacit.reasoning.training.judgement`) and pairs of
+``benchmarks/robustness.py``. They know words by lists alone, so training data need no parser.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 _TURN = {
     "i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are", "i'm": "you're", "i've": "you've",
@@ -21,7 +19,7 @@ Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
 _AUXILIARY = r"is|are|was|were|am|can|could|will|would|should|must|do|does|did|has|have|had|'s|'re|'m"
 _BARE: dict[str, str] = {"ca": "can", "wo": "will"}
-_AFFIRMED: Rule = (
+AFFIRMED: Rule = (
     re.compile(rf"\b({_AUXILIARY}|ca|wo)(n['’]t| not)\b", re.IGNORECASE), lambda found: _BARE.get(found[1].lower(), found[1]),
 )  # fmt: skip
 _LISTED: tuple[Rule, ...] = (
@@ -32,11 +30,6 @@ _LISTED: tuple[Rule, ...] = (
         ),
         lambda found: f"{found[1]} do not {found[2]}",
     ),
-)
-_DENIED: tuple[Rule, ...] = (
-    (re.compile(r"(?<=can)not\b", re.IGNORECASE), lambda _: ""),
-    (re.compile(r"n['’]t\b|\s+not\b", re.IGNORECASE), lambda _: ""),
-    (re.compile(r"\bnever\s+", re.IGNORECASE), lambda _: ""),
 )
 
 
@@ -50,38 +43,18 @@ def turned(text: str) -> str:
     return after if changed != words else ""
 
 
-def negated(text: str, nlp: Any = None) -> str:
-    """Return ``text`` without its first negation, else with its first clause negated; empty where there is nothing to negate.
-
-    With a spaCy pipeline the first finite verb is negated and ``never`` is a negation too; without, the first auxiliary of a
-    list, else the first of some verbs of opinion after a pronoun.
-    """
-    if nlp is None:
-        return _first(text, (_AFFIRMED, *_LISTED))
-    return _first(text, (_AFFIRMED, *_DENIED)) or _verb_negated(text, nlp)
+def negated(text: str) -> str:
+    """Return ``text`` without the first negation of an auxiliary, else with its first auxiliary negated, else the first of some
+    verbs of opinion after a pronoun; empty where there is none of these."""
+    return first_change(text, (AFFIRMED, *_LISTED))
 
 
-def _first(text: str, rules: tuple[Rule, ...]) -> str:
+def first_change(text: str, rules: tuple[Rule, ...]) -> str:
     """Return ``text`` changed once by the first rule that applies; empty where none does."""
     for pattern, change in rules:
         after = pattern.sub(change, text, count=1)
         if after != text:
             return after
-    return ""
-
-
-def _verb_negated(text: str, nlp: Any) -> str:
-    """Return ``text`` with its first finite verb negated; empty where it has none."""
-    for token in nlp(text):
-        end = token.idx + len(token.text)
-        if "Fin" not in token.morph.get("VerbForm"):
-            continue
-        if token.pos_ == "AUX":
-            return f"{text[:end]} not{text[end:]}"
-        if token.pos_ == "VERB":
-            third = token.morph.get("Person") == ["3"] and token.morph.get("Number") == ["Sing"]
-            helper = "did" if "Past" in token.morph.get("Tense") else "does" if third else "do"
-            return f"{text[: token.idx]}{helper} not {token.lemma_.lower()}{text[end:]}"
     return ""
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from ...graph.errors import InputError
 from ..metrics.accent.events import head_form
@@ -129,12 +129,9 @@ def agreement(labels: NDArray[Any], relations: NDArray[Any], predictions: Floats
     areas, weights = [], []
     for relation in np.unique(relations):
         mine = relations == relation
-        true = int(labels[mine].sum())
-        false = int(mine.sum()) - true
-        if true and false:
-            above = rankdata(predictions[mine])[labels[mine] == 1].sum() - true * (true + 1) / 2
-            areas.append(above / (true * false))
-            weights.append(true + false)
+        if np.ptp(labels[mine]):
+            areas.append(roc_auc_score(labels[mine], predictions[mine]))
+            weights.append(int(mine.sum()))
     return float(np.average(areas, weights=weights)) if areas else float("nan")
 
 

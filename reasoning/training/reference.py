@@ -15,7 +15,7 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ..base import Metric, Signature
-from ..reference import Reference, quantiles_of, share_above
+from ..reference import Reference, quantiles_of
 from .corpora import Dialogue, hold_out
 
 LONGEST_HISTORY = 8
@@ -93,9 +93,16 @@ def make_reference(
         str(without_reference(metric.signature)),
         quantiles_of(values["true"]),
         quantiles_of(values["random"]),
-        share_above(values["true"], values["random"]),
+        _share_above(values["true"], values["random"]),
         {**counted, **facts},
     )
+
+
+def _share_above(true: Sequence[float], random: Sequence[float]) -> float:
+    """Return the share of pairs in which the true value is greater, 0..1; ties count half: the area under the ROC curve."""
+    from sklearn.metrics import roc_auc_score
+
+    return float(roc_auc_score([1] * len(true) + [0] * len(random), [*true, *random]))
 
 
 def without_reference(signature: Signature) -> Signature:

@@ -22,11 +22,10 @@ from tacit.reasoning.reference import (
     own_folder,
     quantiles_of,
     references_of,
-    share_above,
     with_graph,
     write_reference,
 )
-from tacit.reasoning.training.reference import draw, make_reference, without_reference
+from tacit.reasoning.training.reference import _share_above, draw, make_reference, without_reference
 
 LENGTH = "length|words:runs-with-letter-or-digit|v:1"
 CORPUS = {"talk": [tuple(f"{name}{turn} " * (turn + 1) for turn in range(12)) for name in "abcdefghijkl"]}
@@ -40,7 +39,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reference(true: list[float], random: list[float], signature: str = LENGTH) -> Reference:
-    return Reference("talk", signature, quantiles_of(true), quantiles_of(random), share_above(true, random))
+    return Reference("talk", signature, quantiles_of(true), quantiles_of(random), _share_above(true, random))
 
 
 def test_percentiles_by_hand() -> None:
@@ -65,8 +64,8 @@ def test_quantiles_are_values_themselves_and_rise() -> None:
 
 
 def test_the_share_of_pairs_by_hand() -> None:
-    assert share_above([1, 2], [1, 0]) == 3.5 / 4  # 1 > 1 counts half, 1 > 0, 2 > 1, 2 > 0
-    assert share_above([1], [1]) == 0.5
+    assert _share_above([1, 2], [1, 0]) == 3.5 / 4  # 1 > 1 counts half, 1 > 0, 2 > 1, 2 > 0
+    assert _share_above([1], [1]) == 0.5
 
 
 def test_a_score_has_a_percentile_and_its_signature_names_the_reference(own: Path) -> None:

@@ -114,7 +114,6 @@ class BertScore(Compared):
 
 
 def make(
-    graph: Any = None,  # noqa: ARG001
     *,
     encoder: str | Path = DEFAULT_ENCODER,
     layer: int | None = None,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ....graph.errors import InputError
 from ....graph.item import Item
@@ -46,7 +45,6 @@ def texts_of(history: Sequence[str], response: str) -> tuple[str, str]:
 
 
 def make(
-    graph: Any = None,  # noqa: ARG001
     *,
     model: str | Path | None = None,
     device: str | None = None,

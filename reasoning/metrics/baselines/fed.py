@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....graph.errors import InputError
 from ....graph.item import Item
@@ -87,7 +87,6 @@ class Fed(BatchScoring):
 
 
 def make(
-    graph: Any = None,  # noqa: ARG001
     *,
     model: str | Path | CausalModel = DEFAULT_MODEL,
     quality: str = DEFAULT_QUALITY,

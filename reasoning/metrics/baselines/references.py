@@ -91,7 +91,7 @@ class Length(BatchScoring):
         return [Score(float(count_words(item.response)), Evidence(), self.signature) for item in items]
 
 
-def make_length(graph: Any = None) -> Length:  # noqa: ARG001
+def make_length() -> Length:
     """Return the metric."""
     return Length()
 
@@ -107,7 +107,7 @@ OVERLAP_VERSION = 1
 _FIELDS = ("case", "eff", "tok", "smooth", "nc", "nw", "space")
 
 
-def make_bleu(graph: Any = None, *, lowercase: bool = False) -> Compared:  # noqa: ARG001
+def make_bleu(*, lowercase: bool = False) -> Compared:
     """Return the metric ``bleu``: sentence BLEU over all references at once.
 
     Args:
@@ -122,7 +122,7 @@ def make_bleu(graph: Any = None, *, lowercase: bool = False) -> Compared:  # noq
     return Compared("bleu", _signature("bleu", bleu), compare)
 
 
-def make_chrf(graph: Any = None, *, lowercase: bool = False) -> Compared:  # noqa: ARG001
+def make_chrf(*, lowercase: bool = False) -> Compared:
     """Return the metric ``chrf``: sentence chrF, the best over the references.
 
     Args:
@@ -185,7 +185,7 @@ def _runs(response: str, reference: str) -> list[Piece]:
 ROUGE_VERSION = 1
 
 
-def make_rouge(graph: Any = None, *, stemmer: bool = False) -> Compared:  # noqa: ARG001
+def make_rouge(*, stemmer: bool = False) -> Compared:
     """Return the metric ``rouge_l``.
 
     Args:
@@ -256,7 +256,7 @@ def _common(response: Sequence[str], reference: Sequence[str], rows: Sequence[in
 METEOR_VERSION = 1
 
 
-def make_meteor(graph: Any = None, *, synonyms: bool | None = None) -> Compared:  # noqa: ARG001
+def make_meteor(*, synonyms: bool | None = None) -> Compared:
     """Return the metric ``meteor``.
 
     Args:

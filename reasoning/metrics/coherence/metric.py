@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ....graph.item import Item
 from ...base import BatchScoring, Evidence, Piece, Score, Signature, no_score
@@ -68,7 +67,6 @@ def _piece(part: Part, measure: Measure, weight: float) -> Piece:
 
 
 def make(
-    graph: Any = None,  # noqa: ARG001
     *,
     checkpoint: Checkpoint | str | Path | None = None,
     encoder: str | Path | None = None,

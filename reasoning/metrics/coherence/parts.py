@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -118,7 +118,6 @@ class Similarity:
 
 
 def make_similarity(
-    graph: Any = None,  # noqa: ARG001
     *,
     encoder: str | Path | None = None,
     device: str | None = None,
@@ -177,7 +176,7 @@ def overlap(words: Counter[str], text: str) -> float:
     return 2 * (words & others).total() / total if total else 0.0
 
 
-def make_repetition(graph: Any = None) -> PartMetric:  # noqa: ARG001
+def make_repetition() -> PartMetric:
     """Return the metric."""
     return PartMetric(Repetition())
 
@@ -250,7 +249,7 @@ def _mention(text: str, term: Term) -> Mention:
     return Mention(term.start, term.end, text[term.start : term.end], concept_uri(term.text), term.text, "")
 
 
-def make_association(graph: Any = None, *, checkpoint: Checkpoint | str | Path | None = None) -> PartMetric:  # noqa: ARG001
+def make_association(*, checkpoint: Checkpoint | str | Path | None = None) -> PartMetric:
     """Return the metric.
 
     Args:
@@ -311,7 +310,6 @@ def _pieces(summands: Sequence[float], turns: Sequence[Turn]) -> tuple[Piece, ..
 
 
 def make_selection(
-    graph: Any = None,  # noqa: ARG001
     *,
     checkpoint: Checkpoint | str | Path | None = None,
     encoder: str | Path | None = None,

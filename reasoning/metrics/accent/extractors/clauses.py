@@ -7,11 +7,12 @@ Relations are those of Universal Dependencies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from ....text.parsing import Parse
+from ....lru_cache import LruCache
+from ....text.parsing import Parse, Parser
 from .phrases import (
     ATTITUDES,
     DENIALS,
@@ -30,6 +31,9 @@ from .phrases import (
     phrase_at,
     subject_at,
 )
+
+SpokenTurn = tuple[str, Speaker]
+"""A turn and who says it."""
 
 _OWN = frozenset(("ROOT", "conj", "advcl", "parataxis", "acl", "csubj", "advcl:relcl", "ccomp"))
 _AUXILIARIES = {"ca": "can", "could": "can", "wo": "will", "'ll": "will", "’ll": "will", "ll": "will", "'d": "would",
@@ -87,6 +91,23 @@ def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
         for one in _chain(known, place, clauses):
             clauses[one] = _clause(known, one, speaker, clauses)
     return [clauses[place] for place in places]
+
+
+class ClauseReader:
+    """Reads the clauses of turns by a parser, with an LRU cache."""
+
+    def __init__(self, parser: Parser, *, cache_size: int = 20_000) -> None:
+        self.parser = parser
+        self._known: LruCache[SpokenTurn, list[Clause]] = LruCache(cache_size)
+
+    def read(self, turns: Sequence[SpokenTurn]) -> list[list[Clause]]:
+        """Return the clauses of each turn; new turns are parsed in one batch."""
+        known = self._known.get_all(turns, self._parse)
+        return [known[turn] for turn in turns]
+
+    def _parse(self, turns: Sequence[SpokenTurn]) -> Iterator[list[Clause]]:
+        parses = self.parser.parse_batch([text for text, _ in turns])
+        return (clauses_of(parse, speaker) for parse, (_, speaker) in zip(parses, turns, strict=True))
 
 
 class _Places:

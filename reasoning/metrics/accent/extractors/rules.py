@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .....graph.item import Item
-from ....lru_cache import LruCache
 from ....text.parsing import Parser, open_parser
 from ..events import EventTuple, Kind, Where, head_form, in_order
-from .clauses import Clause, clauses_of, resolved
+from .clauses import Clause, ClauseReader, SpokenTurn, resolved
 from .discourse import Candidate, pair, single, stated
 from .phrases import NAMES, Participant, Speaker, Words, name_participants
 
@@ -25,7 +24,6 @@ VERSION = 3
 
 _OTHER: Speaker = 0
 _OWN: Speaker = 1
-_Turn = tuple[str, Speaker]
 
 # "Let's cook" states an event of both speakers, which parsers miss: it is read as "we'll cook", which has the same length.
 _LETS = re.compile(r"\b(l)et(\s*['’])s\b", re.IGNORECASE)
@@ -52,7 +50,7 @@ class RuleExtractor:
     def __init__(self, parser: Parser, *, cache_size: int = 20_000) -> None:
         """Extract from the parses of ``parser``; the clauses of ``cache_size`` turns are cached."""
         self.parser = parser
-        self._clauses: LruCache[_Turn, list[Clause]] = LruCache(cache_size)
+        self._clauses = ClauseReader(parser, cache_size=cache_size)
 
     @property
     def signature(self) -> str:
@@ -60,26 +58,20 @@ class RuleExtractor:
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item; the distinct responses and last turns of all items are parsed in one batch."""
-        self._clauses.get_all((turn for item in items for turn in _turns(item)), self._read)
+        self._clauses.read([turn for item in items for turn in _turns(item)])
         return [in_order(self._tuples(item)) for item in items]
 
     def events_batch(self, turns: Sequence[str]) -> list[list[StatedEvent]]:
         """Return the events of each turn by themselves, in the order of the text, each wording once."""
-        given: list[_Turn] = [(_LETS.sub(_together, turn), _OWN) for turn in turns]
-        known = self._clauses.get_all(given, self._read)
-        return [list(_events(known[turn])) for turn in given]
+        spoken: list[SpokenTurn] = [(_LETS.sub(_together, turn), _OWN) for turn in turns]
+        return [list(_events(clauses)) for clauses in self._clauses.read(spoken)]
 
     def _tuples(self, item: Item) -> Iterator[EventTuple]:
-        turns = _turns(item)
-        known = self._clauses.get_all(turns, self._read)
-        before, reply = resolved(known[turns[0]] if item.history else [], known[turns[-1]])
+        *history, response = self._clauses.read(_turns(item))
+        before, reply = resolved(history[0] if history else [], response)
         found = [as_tuple(one, Kind.SINGLE, None) for one in single(reply, _OWN)]
         found += [as_tuple(one, Kind.PAIR, len(item.history) - 1) for one in pair(before, reply, _OWN)]
         yield from filter(None, found)
-
-    def _read(self, turns: Sequence[_Turn]) -> Iterator[list[Clause]]:
-        parses = self.parser.parse_batch([text for text, _ in turns])
-        return (clauses_of(parse, speaker) for parse, (_, speaker) in zip(parses, turns, strict=True))
 
 
 def _events(clauses: Sequence[Clause]) -> Iterator[StatedEvent]:
@@ -118,7 +110,7 @@ def make(*, pipeline: Parser | str | Path | None = None) -> RuleExtractor:
     return RuleExtractor(open_parser(pipeline))
 
 
-def _turns(item: Item) -> list[_Turn]:
+def _turns(item: Item) -> list[SpokenTurn]:
     """The turns that the rules read, with their speakers: the last one before the response, if any, and the response."""
     return [*((turn, _OTHER) for turn in item.history[-1:]), (item.response, _OWN)]
 

@@ -12,103 +12,79 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .....graph.errors import InputError, ModelError
 from .....graph.item import Item
 from ....lru_cache import LruCache
+from ....models.batching import together
 from ....models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
+from ....models.writers import Limits, Seq2SeqWriter
 from ..events import RELATIONS, EventTuple, Kind, head_form, in_order, normalise
 
 DEFAULT_MODEL = "EchoShao8899/t5_event_relation_extractor"
 VERSION = 1
+NEW_TOKENS = 64
+"""Most tokens of an answer, as in the released code."""
+DEFAULTS: Mapping[str, object] = MappingProxyType({"beams": 10, "norepeat": 2, "length": 512, "dtype": "float32"})
+"""Options of the released code, by their names in signatures."""
 
 _CACHE = 50_000
-
-
-class Search(NamedTuple):
-    """Parameters of the generation, with the defaults of the released code; the names are those in signatures."""
-
-    beams: int = 10
-    new: int = 64  # maximum number of tokens of an answer
-    norepeat: int = 2  # length of the n-grams that may not repeat within an answer; 0: no limit
-    length: int = 512  # tokens of the prompt
-    dtype: str = "float32"
 
 
 class T5Extractor:
     """The extractor over one model; see :func:`make`."""
 
-    def __init__(self, files: ModelFiles, model: Any, tokenizer: Any, search: Search, *, batch_tokens: int | None) -> None:
+    def __init__(
+        self, files: ModelFiles, model: Any, tokenizer: Any, *, beams: int, no_repeat: int, max_length: int, dtype: str,
+        batch_tokens: int | None,
+    ) -> None:  # fmt: skip
         if tokenizer.pad_token_id is None:
             raise ModelError(f"the tokenizer of {files.given!r} has no padding token; give a model that has one")
         self.files = files
-        self.model = model
         self.tokenizer = tokenizer
-        self.search = search
+        self.max_length = max_length
+        self._beams = beams
+        options = {"beams": beams, "norepeat": no_repeat, "length": max_length, "dtype": dtype}
+        self._changed = [f"{name}={value}" for name, value in options.items() if value != DEFAULTS[name]]
         self._batch_tokens = tokens_a_batch(batch_tokens, model)
+        limits = Limits(max_length, longest=1 + NEW_TOKENS, no_repeat=no_repeat, early_stopping=beams > 1)
+        self._writer = Seq2SeqWriter(model, tokenizer, limits)
         self._answers: LruCache[str, str] = LruCache(_CACHE)
-        self._torch = need("torch", "neural")
 
     @cached_property
     def signature(self) -> str:
         """Name and digest of the model, and options that differ from the defaults; computed on first use, from the files."""
-        usual = Search()._asdict()
-        changed = [f"{name}={value}" for name, value in self.search._asdict().items() if value != usual[name]]
-        return ";".join([f"t5-{VERSION}", f"model={self.files.signature}", *changed])
+        return ";".join([f"t5-{VERSION}", f"model={self.files.signature}", *self._changed])
 
     def extract_batch(self, items: Sequence[Item]) -> list[list[EventTuple]]:
         """Return the tuples of each item, at most one per relation; an item with a blank response has none."""
         prompts = [self._prompts(item) if item.response.strip() else {} for item in items]
-        answers = self._answers.get_all((text for of_item in prompts for text in of_item.values()), self._ask)
+        answers = self._answers.get_all((text for of_item in prompts for text in of_item.values()), self._answer_all)
         return [in_order(self._tuples(item, of_item, answers)) for item, of_item in zip(items, prompts, strict=True)]
 
     def _prompts(self, item: Item) -> dict[str, str]:
-        fitting = within(item, self._size, self.search.length)
+        fitting = within(item, self._size, self.max_length)
         return {relation: prompt(relation, fitting) for relation in RELATIONS}
 
     def _tuples(self, item: Item, prompts: dict[str, str], answers: dict[str, str]) -> Iterator[EventTuple]:
         for relation, text in prompts.items():
-            found = read_answer(answers[text])
-            if found is not None:
-                yield as_tuple(relation, *found, item)
+            events = read_answer(answers[text])
+            if events is not None:
+                yield as_tuple(relation, *events, item)
 
     def _size(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
-    def _ask(self, prompts: Sequence[str]) -> list[str]:
-        found: dict[str, str] = {}
-        for batch in self._batches(prompts):
-            found.update(zip(batch, self._answer(batch), strict=True))
-        return [found[prompt] for prompt in prompts]
+    def _answer_all(self, prompts: Sequence[str]) -> list[str]:
+        answers = [""] * len(prompts)
+        for batch in together([self._size(text) for text in prompts], self._batch_tokens):
+            for index, answer in zip(batch, self._answer([prompts[index] for index in batch]), strict=True):
+                answers[index] = answer
+        return answers
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Prompts of similar length, longest first, as many as fit the tokens of a batch (at least one)."""
-        sizes = {text: self._size(text) for text in texts}
-        texts = sorted(texts, key=lambda text: (-sizes[text], text))
-        at = 0
-        while at < len(texts):
-            rows = max(1, self._batch_tokens // max(1, sizes[texts[at]]))
-            yield texts[at : at + rows]
-            at += rows
-
-    def _answer(self, texts: list[str]) -> list[str]:
-        encoded = self.tokenizer(
-            texts, return_tensors="pt", padding=True, truncation=True, max_length=self.search.length, verbose=False
-        )
-        with self._torch.inference_mode():
-            written = self.model.generate(
-                input_ids=encoded["input_ids"].to(self.model.device),
-                attention_mask=encoded["attention_mask"].to(self.model.device),
-                num_beams=self.search.beams,
-                max_new_tokens=self.search.new,
-                no_repeat_ngram_size=self.search.norepeat,
-                do_sample=False,
-                early_stopping=self.search.beams > 1,
-                num_return_sequences=1,
-            )
-        found: list[str] = self.tokenizer.batch_decode(written, skip_special_tokens=True)
-        return found
+    def _answer(self, prompts: Sequence[str]) -> list[str]:
+        return self._writer.write(prompts, self._beams)[0][:: self._beams]
 
 
 def make(
@@ -116,7 +92,6 @@ def make(
     model: str | Path = DEFAULT_MODEL,
     device: str | None = None,
     beams: int = 10,
-    max_new_tokens: int = 64,
     no_repeat: int = 2,
     max_length: int = 512,
     batch_tokens: int | None = None,
@@ -127,23 +102,21 @@ def make(
     Args:
         model: a folder that transformers saved, e.g. by ``tacit train accent``, or an id of the hub; by default the released one.
         device: as torch names it; by default ``cuda`` where there is one, else ``cpu``.
-        beams, max_new_tokens, no_repeat: of the search: beams kept, longest answer in tokens, length of the n-grams that may not
-            repeat within an answer (0: no limit); the defaults are the released code's.
+        beams: kept by the search; the default is the released code's, as are answers of at most 64 tokens.
+        no_repeat: length of the n-grams that may not repeat within an answer; 0: no limit.
         max_length: tokens of the prompt; longer ones lose their oldest turns, then the end of the response.
         batch_tokens: tokens in a batch, including padding; affects speed and memory only.
         dtype: of the weights: ``float32``, ``bfloat16`` or ``float16``.
     """
-    for name, value, least in (
-        ("beams", beams, 1), ("max_new_tokens", max_new_tokens, 1), ("no_repeat", no_repeat, 0),
-        ("max_length", max_length, LEAST_LENGTH),
-    ):  # fmt: skip
+    for name, value, least in (("beams", beams, 1), ("no_repeat", no_repeat, 0), ("max_length", max_length, LEAST_LENGTH)):
         if not isinstance(value, int) or value < least:
             raise InputError(f"{name} is {value!r}; it must be >= {least}")
     need("torch", "neural")
     files = find_model(model)
     opened, tokenizer = open_model("AutoModelForSeq2SeqLM", files, device=device, dtype=dtype)
-    search = Search(beams, max_new_tokens, no_repeat, max_length, dtype)
-    return T5Extractor(files, opened, tokenizer, search, batch_tokens=batch_tokens)
+    return T5Extractor(
+        files, opened, tokenizer, beams=beams, no_repeat=no_repeat, max_length=max_length, dtype=dtype, batch_tokens=batch_tokens
+    )
 
 
 # Prompts and answers, for training and extraction.

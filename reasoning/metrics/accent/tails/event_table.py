@@ -103,7 +103,33 @@ class Row(NamedTuple):
     score: float
 
 
-class EventTable:
+class _Heads:
+    """Looks up the heads of a graph's events by their texts and comparison keys."""
+
+    heads: Any  # texts, in order
+    keys: Any  # their comparison keys
+
+    @cached_property
+    def _by_text(self) -> dict[str, int]:
+        return {text: number for number, text in enumerate(self.heads)}
+
+    @cached_property
+    def _by_key(self) -> dict[str, list[int]]:
+        by_key: dict[str, list[int]] = {}
+        for number, key in enumerate(self.keys):
+            by_key.setdefault(key, []).append(number)
+        return by_key
+
+    def exact(self, text: str) -> int | None:
+        """Return the number of the head with this text; None when there is none."""
+        return self._by_text.get(text)
+
+    def alike(self, key: str) -> list[int]:
+        """Return the heads whose comparison key is ``key``, in order of their texts."""
+        return self._by_key.get(key, [])
+
+
+class EventTable(_Heads):
     """A table in a folder; :func:`open_table` builds a missing one.
 
     Attributes:
@@ -129,22 +155,10 @@ class EventTable:
         self._starts: NDArray[np.int64] = arrays["starts"]
         self._columns = [arrays[name] for name in ("tail", "form", "source", "rank", "score")]
         self._number = {name: number for number, name in enumerate(self.relations)}
-        self._by_text = {text: number for number, text in enumerate(self.heads)}
-        self._by_key: dict[str, list[int]] = {}
-        for number, key in enumerate(self.keys):
-            self._by_key.setdefault(key, []).append(number)
         self.is_generated = np.array([source.startswith(GENERATED_PREFIX) for source in self.sources], dtype=bool)
 
     def __len__(self) -> int:
         return len(self._columns[0])
-
-    def exact(self, text: str) -> int | None:
-        """Return the number of the head with this text; None when there is none."""
-        return self._by_text.get(text)
-
-    def alike(self, key: str) -> list[int]:
-        """Return the heads whose comparison key is ``key``, in order of their texts."""
-        return self._by_key.get(key, [])
 
     def rows(self, head: int, relation: str) -> list[Row]:
         """Return the assertions about a head in the graph's order: weight descending, then the tail."""
@@ -316,7 +330,7 @@ _Head = tuple[int, str]
 """Number of a head, and a relation."""
 
 
-class StoredEvents:
+class StoredEvents(_Heads):
     """The events of a store; thread-safe as the store is."""
 
     def __init__(self, store: TailsInBulk, *, cache_size: int = 100_000) -> None:
@@ -367,23 +381,9 @@ class StoredEvents:
         return self._store.tails_from(GENERATED_PREFIX)
 
     @cached_property
-    def _by_text(self) -> dict[str, int]:
-        return {text: number for number, text in enumerate(self.heads)}
-
-    @cached_property
-    def _by_key(self) -> dict[str, list[int]]:
-        by_key: dict[str, list[int]] = {}
-        for number, text in enumerate(self.heads):
-            by_key.setdefault(comparison_key(text), []).append(number)
-        return by_key
-
-    def exact(self, text: str) -> int | None:
-        """Return the number of the head with this text; None when there is none."""
-        return self._by_text.get(text)
-
-    def alike(self, key: str) -> list[int]:
-        """Return the heads whose comparison key is ``key``, in order of their texts."""
-        return self._by_key.get(key, [])
+    def keys(self) -> list[str]:
+        """Comparison keys of the heads."""
+        return [comparison_key(text) for text in self.heads]
 
     def observed_heads(self) -> NDArray[np.int64]:
         """Return the numbers of the heads with assertions from datasets, ascending."""

@@ -72,7 +72,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 @pytest.fixture(scope="module")
 def extractor(trained: tuple[Path, Trained, Any]) -> T5Extractor:
-    return make(model=trained[0], device="cpu", max_new_tokens=16)
+    return make(model=trained[0], device="cpu")
 
 
 def test_the_prompt_has_the_layout_of_the_paper() -> None:
@@ -169,7 +169,7 @@ def test_a_trained_model_extracts_what_it_learnt(extractor: T5Extractor) -> None
 
 def test_a_batch_gives_what_each_item_gives_and_asks_once(extractor: T5Extractor, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [Item(row.history, row.response) for row in ROWS]
-    alone = make(model=extractor.files.folder, device="cpu", max_new_tokens=16, batch_tokens=1)
+    alone = make(model=extractor.files.folder, device="cpu", batch_tokens=1)
     assert [alone.extract_batch([item])[0] for item in items] == extractor.extract_batch(items)
     asked: list[str] = []
     answered = alone._answer
@@ -214,7 +214,7 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
 
 
 def test_the_signature_names_model_and_options(extractor: T5Extractor, trained: tuple[Path, Trained, Any]) -> None:
-    assert extractor.signature == f"t5-1;model=model@{trained[1].digest};new=16"
+    assert extractor.signature == f"t5-1;model=model@{trained[1].digest}"
     assert make(model=trained[0], beams=1, no_repeat=0, device="cpu").signature.endswith(";beams=1;norepeat=0")
 
 
