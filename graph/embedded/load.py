@@ -456,11 +456,13 @@ def parts(path: Path, size: int) -> Iterator[Part]:
 
 
 def _part(path: Path, batches: list[pa.RecordBatch]) -> Part:
-    """Write the batches to a file beside ``path``, and remove them from the list."""
+    """Write the batches to a file beside ``path``, and remove them from the list and their memory from the process."""
     import pyarrow.parquet as pq
 
     rows = pa.Table.from_batches(batches)
     batches.clear()
-    file = path.with_suffix(".parquet")
-    pq.write_table(rows, file, row_group_size=_BATCH, compression="none", write_statistics=False)
-    return Part(file, len(rows), rows.nbytes)
+    part = Part(path.with_suffix(".parquet"), len(rows), rows.nbytes)
+    pq.write_table(rows, part.file, row_group_size=_BATCH, compression="none", write_statistics=False)
+    del rows
+    release_memory()
+    return part
