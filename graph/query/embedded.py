@@ -162,8 +162,11 @@ def run_embedded(
     with pool.lend(file, deadline, AT_ONCE if at_once is None else at_once) as worker:
         shared, parts = set[str](), dict[str, list[str]]()
         if original.relations:
-            stored, parts = pool.tables(worker, deadline + GRACE)
-            shared = shared_relations(original, stored)
+            try:
+                stored, parts = pool.tables(worker, deadline + GRACE)
+                shared = shared_relations(original, stored)
+            except QueryTimeout:  # of what was left of the time
+                raise timed_out(timeout) from None
         checker = Checker(rewrite(cypher, shared, parts), "embedded", values)
         checker.run()
         answer = worker.rows(checker.limited(limit + 1), uniform(values), limit, timeout, original)

@@ -275,6 +275,14 @@ def test_no_graph(tmp_path: Path) -> None:
         run_embedded(tmp_path, "RETURN 1 AS x")
 
 
+def test_a_slow_start_is_reported_with_the_limit_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_graph(tmp_path / "g", create=True) as graph:
+        graph.load(SMALL)
+    monkeypatch.setattr(embedded, "GRACE", -10.0)
+    with pytest.raises(QueryTimeout, match="longer than 5 seconds"):
+        run_embedded(tmp_path / "g", "MATCH (:Concept)-[r:IsA]->() RETURN count(r)", timeout=5)
+
+
 def test_query_without_end_stops_at_its_time_limit(graph: Path) -> None:
     started = time.monotonic()
     with pytest.raises(QueryTimeout, match=r"longer than 0\.5 seconds"):
