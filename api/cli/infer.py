@@ -30,7 +30,6 @@ from .options import argument, option
 from .settings import tell_settings
 
 if TYPE_CHECKING:
-    from ...graph.protocol import KnowledgeGraph
     from ...reasoning.inference import Answer, Chosen, DialogueAnswers, TurnAnswers
 
 
@@ -146,24 +145,21 @@ def complete_judges(incomplete: str) -> list[str]:
     return [name for name in JUDGES if name.startswith(incomplete)]
 
 
-Judges = Annotated[
-    list[str] | None,
-    option(
-        "NAME,...",
-        "answers, graph, similarity, yes-no, probe or trained, separated by commas or repeated. An --encoder, "
-        "--model or --probe adds its judge.",
-        "--judges",
-        "--judge",
-        default="answers, graph, and yes-no after tacit fetch judge",
-        autocompletion=complete_judges,
-    ),
-]
-
-
 def choose(
     file: Annotated[str, argument("FILE", "CICERO's JSON lines or list, plain or gzip; - reads stdin.")],
     graph: opts.Graph = None,
-    judges: Judges = None,
+    judges: Annotated[
+        list[str] | None,
+        option(
+            "NAME,...",
+            "answers, graph, similarity, yes-no, probe or trained, separated by commas or repeated. An --encoder, "
+            "--model or --probe adds its judge.",
+            "--judges",
+            "--judge",
+            default="answers, graph, and yes-no after tacit fetch judge",
+            autocompletion=complete_judges,
+        ),
+    ] = None,
     answers: Annotated[int | None, option("N", "How many choices are right.", default="half of the choices", min=1)] = None,
     encoder: Annotated[str | None, option("ID", "A sentence encoder: an ID or folder, or default.", default="none")] = None,
     model: Annotated[
@@ -215,14 +211,12 @@ def choose(
     rows: Iterable[Instance] = records if file == "-" else list(records)
     total = len(rows) if isinstance(rows, list) else None
     with opened as source:
-        found: KnowledgeGraph | None = source
-        chooser = load_chooser(found, names, head=head, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
+        chooser = load_chooser(source, names, head=head, encoder=encoder, model=model, probe=probe, pipeline=pipeline)
         meter = Meter("choosing", total, noun="instances", quiet=quiet or output is None)
         with _rows_to(output, file, resume, str(chooser.signature)) as (done, write), meter:
             remaining = iter(rows)
-            if [
-                (instance.id, instance.target, taken(len(instance.choices), answers)) for instance in islice(remaining, len(done))
-            ] != done:
+            before = islice(remaining, len(done))
+            if [(one.id, one.target, taken(len(one.choices), answers)) for one in before] != done:
                 raise InputError(f"{_partial(output)} has rows of other instances or --answers; delete it to start over")
             for count, row in enumerate(chooser.stream(remaining, answers), len(done) + 1):
                 if total is None:
