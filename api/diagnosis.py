@@ -273,7 +273,7 @@ def _index(store: KnowledgeGraph, name: str, digest: str) -> Check:
                 return Check("graph", "index", "ok", f"fresh: {home / digest}", facts={"index": "fresh"})
         except GraphError:  # of an older format, or damaged: built again
             continue
-    own = [] if "://" in name else [one for one in homes[:1] if one.is_dir() and any(one.iterdir())]
+    own = [] if "://" in name else [folder for folder in homes[:1] if folder.is_dir() and any(folder.iterdir())]
     word = "stale: made of earlier contents of the graph, or by another version" if own else "none yet"
     detail = f"{word}; the first scoring builds it"
     return Check("graph", "index", "missing", detail, f"tacit index {shlex.quote(without_credentials(name))}",

@@ -50,7 +50,7 @@ def _lines(value: Any, prefix: str = "") -> list[str]:
     if isinstance(value, dict):
         left, right, members = "{", "}", [_lines(inner, f"{_json(str(name))}:") for name, inner in value.items()]
     else:
-        left, right, members = "[", "]", [_lines(one) for one in value]
+        left, right, members = "[", "]", [_lines(element) for element in value]
     for lines in members[:-1]:
         lines[-1] += ","
     return [prefix + left, *(line for lines in members for line in lines), right]
@@ -64,7 +64,7 @@ def without(value: Any, names: Collection[str]) -> Any:
     """Return JSON ``value`` without the members of these names, at every depth."""
     if isinstance(value, dict):
         return {name: without(inner, names) for name, inner in value.items() if name not in names}
-    return [without(one, names) for one in value] if isinstance(value, list) else value
+    return [without(element, names) for element in value] if isinstance(value, list) else value
 
 
 # Schemas of structured results, derived from the answers of the service.
@@ -99,9 +99,9 @@ def output_schema(answers: Sequence[Any], left_out: Collection[str]) -> dict[str
     return {"type": "object", "properties": {**properties, **_LONG}}
 
 
-def _either(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _either(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a list whose rows have one of two forms."""
-    return {"type": "array", "items": {"anyOf": [one["items"], other["items"]]}}
+    return {"type": "array", "items": {"anyOf": [first["items"], second["items"]]}}
 
 
 def inlined(schema: Any, hidden: Collection[str] = (), defined: Mapping[str, Any] | None = None) -> Any:

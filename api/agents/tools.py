@@ -290,7 +290,7 @@ def _cookbook(arguments: CookbookArguments) -> Request:
 
 def _listed(arguments: CookbookArguments, answer: Any) -> Any:
     if arguments.name is not None:
-        return {"queries": [one for one in answer["queries"] if one["name"] == _known_query(arguments.name)]}
+        return {"queries": [entry for entry in answer["queries"] if entry["name"] == _known_query(arguments.name)]}
     return {"queries": [{name: value for name, value in query.items() if name != "text"} for query in answer["queries"]]}
 
 

@@ -51,7 +51,7 @@ def compare(
     names, default = opts.chosen_metrics(metrics, graph)
     options = opts.metric_options(option_values, names, pipeline)
     columns = opts.named_columns(column)
-    one, other = (
+    items_a, items_b = (
         read_all(loaders.read_items(readable(file), strict=strict, columns=columns), file, "an item") for file in (first, second)
     )
     opts.tell_default(default, quiet)
@@ -62,7 +62,7 @@ def compare(
         Meter("scoring", None, noun="responses", quiet=quiet) as meter,
     ):
         comparison = compare_systems(
-            one, other, reasoner, largest=show_items, resamples=resamples, seed=seed, progress=lambda number: meter.add(number)
+            items_a, items_b, reasoner, largest=show_items, resamples=resamples, seed=seed, progress=meter.add
         )
     if html is not None:
         from ..report.pages import comparison_page
@@ -106,12 +106,12 @@ def _line(row: PairedDifference) -> tuple[object, ...]:
     return row.metric, row.n, f"{row.first:.3f}", f"{row.second:.3f}", difference, p, row.wins, row.ties, row.losses
 
 
-def _contrast(one: ContrastedItem) -> list[str]:
+def _contrast(pair: ContrastedItem) -> list[str]:
     """Return the lines of a pair: the history, and each response with its score and evidence."""
     from ...reasoning.explanation import explain_pieces, explain_value
 
-    lines = [f"    {turn}" for turn in one.history]
-    for name, response, score in (("A", one.first, one.first_score), ("B", one.second, one.second_score)):
+    lines = [f"    {turn}" for turn in pair.history]
+    for name, response, score in (("A", pair.first, pair.first_score), ("B", pair.second, pair.second_score)):
         lines += [f"  {name} > {response}", f"      {explain_value(score)}"]
         lines += [f"        {line}" for line in explain_pieces(score.evidence.pieces)]
     return lines

@@ -166,8 +166,8 @@ def _scored(collected: _Collected, reasoner: reasoning.Reasoner, quiet: bool) ->
     """Return the judgements that can be scored, with their scores; count the others."""
     from ...reasoning.evaluation.agreement import Judged, conversations
 
-    items = ((one.id, one.history, one.response, one.references) for one in collected.judgements)
-    groups = conversations([(one.history, one.response) for one in collected.judgements]).tolist()
+    items = ((rated.id, rated.history, rated.response, rated.references) for rated in collected.judgements)
+    groups = conversations([(rated.history, rated.response) for rated in collected.judgements]).tolist()
     judged = []
     with Meter("scoring", len(collected.judgements), noun="judgements", quiet=quiet) as meter:
         rows = reasoner.stream(items)
@@ -239,15 +239,17 @@ def _lines(rows: Iterable[Agreement]) -> Iterator[tuple[Any, ...]]:
         yield _short(name), row.n, *(_cell(correlation) for correlation in row.correlations)
 
 
-def _cell(one: Correlation) -> str:
+def _cell(correlation: Correlation) -> str:
     """Return a correlation with its interval, aligned at the decimal point."""
     from ...reasoning.evaluation.correlation import decimal
 
-    if one.value is None:
+    if correlation.value is None:
         return "    –"
-    star = "*" if one.low is not None and one.high is not None and (one.low > 0 or one.high < 0) else " "
-    bounds = "" if one.low is None or one.high is None else f" [{decimal(one.low, 2):>4}, {decimal(one.high, 2):>4}]"
-    return f"{decimal(one.value):>5}{star}{bounds}".rstrip()
+    star, bounds = " ", ""
+    if correlation.low is not None and correlation.high is not None:
+        star = "*" if correlation.low > 0 or correlation.high < 0 else " "
+        bounds = f" [{decimal(correlation.low, 2):>4}, {decimal(correlation.high, 2):>4}]"
+    return f"{decimal(correlation.value):>5}{star}{bounds}".rstrip()
 
 
 def _remarks(rows: Iterable[Agreement], errors: Mapping[str, int]) -> Iterator[str]:
@@ -294,15 +296,15 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
 
 def _places(ranking: Ranking) -> dict[str, str]:
     """Return the metric's mean of each system, with the system's rank."""
-    values = sorted((one.metric for one in ranking.systems), reverse=True)
+    values = sorted((system.metric for system in ranking.systems), reverse=True)
     return {entry.system: f"{entry.metric:.3f} ({values.index(entry.metric) + 1})" for entry in ranking.systems}
 
 
-def _with_p(one: Correlation) -> str:
+def _with_p(correlation: Correlation) -> str:
     """Return a correlation with its p-value."""
     from ...reasoning.evaluation.correlation import decimal
 
-    return "    –" if one.value is None else f"{decimal(one.value):>5} (p {_p_text(one.p)})"
+    return "    –" if correlation.value is None else f"{decimal(correlation.value):>5} (p {_p_text(correlation.p)})"
 
 
 def _show_comparisons(rows: Sequence[Agreement]) -> None:

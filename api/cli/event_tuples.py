@@ -271,7 +271,7 @@ def evaluate_tuples(
     wanted = None if kind == "all" else kind
     compared = compare_tuples(
         [[event_tuple[:3] for event_tuple in tuples if wanted in (None, str(event_tuple.kind))] for tuples in extracted],
-        [[one[:3] for one in row.tuples if wanted in (None, one.kind)] for row in rows],
+        [[human[:3] for human in row.tuples if wanted in (None, human.kind)] for row in rows],
         encode=encode, bertscore=contextual, resamples=resamples, seed=seed,
     )  # fmt: skip
     if output is not None:
@@ -370,9 +370,9 @@ def _show(rows: Sequence[Presence], sizes: dict[str, int], resamples: int, seed:
     print(f"[ ] 95% bootstrap intervals over dialogues, {count(resamples)} resamples, seed {seed}")
 
 
-def _number(one: Interval) -> str:
-    return "" if one.value is None else f"{one.value:.3f}"
+def _number(interval: Interval) -> str:
+    return "" if interval.value is None else f"{interval.value:.3f}"
 
 
-def _interval(one: Interval) -> str:
-    return "" if one.value is None else f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]"
+def _interval(interval: Interval) -> str:
+    return "" if interval.value is None else f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"

@@ -68,7 +68,7 @@ def explain(
     chosen = list(items)
     opts.tell_default(default, quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
-        explained = [_explained(one, reasoner) for one in chosen]
+        explained = [_explained(record, reasoner) for record in chosen]
     text = _written(explained, form, cypher, graph)
     if output is None:
         with lines_to(None) as write:

@@ -86,8 +86,8 @@ def infer(
                     raise InputError(f"{file} has several dialogues, and --svg draws one; choose it with --item ID")
                 turn = _target_index(row, target, file)
                 questions = chosen_questions or (QUESTIONS if row.question is None or target is not None else [row.question])
-                drawn = found = inference.answer(row.turns, turn, questions, limit=limit)
-                write(_json(row, found) if json or output is not None else _text(row, found))
+                drawn = turns = inference.answer(row.turns, turn, questions, limit=limit)
+                write(_json(row, turns) if json or output is not None else _text(row, turns))
         if cypher and records.read and not json:
             _show_query()
     if svg is not None and drawn is not None:
@@ -216,7 +216,7 @@ def choose(
         with _rows_to(output, file, resume, str(chooser.signature)) as (done, write), meter:
             remaining = iter(rows)
             before = islice(remaining, len(done))
-            if [(one.id, one.target, taken(len(one.choices), answers)) for one in before] != done:
+            if [(instance.id, instance.target, taken(len(instance.choices), answers)) for instance in before] != done:
                 raise InputError(f"{_partial(output)} has rows of other instances or --answers; delete it to start over")
             for count, row in enumerate(chooser.stream(remaining, answers), len(done) + 1):
                 if total is None:

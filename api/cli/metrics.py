@@ -99,13 +99,13 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
     if row.recommended:
         details.append(("recommended", row.reason))
     if row.percentiles is not None:
-        one = row.percentiles
-        graph = dict(one.own_signature.parts).get("graph")
+        reference = row.percentiles
+        graph = dict(reference.own_signature.parts).get("graph")
         details.append(
             (
                 "percentiles",
-                f"{one.label}{f', made with the graph {graph}' if graph else ''}; the median random response is at "
-                f"{one.random_median:g}, a true one is above a random one in {one.above:.0%} of pairs",
+                f"{reference.label}{f', made with the graph {graph}' if graph else ''}; the median random response is at "
+                f"{reference.random_median:g}, a true one is above a random one in {reference.above:.0%} of pairs",
             )
         )
     if row.learnt_from:
@@ -133,18 +133,18 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
         show(table(("option", "type", "default", "what it does"), options))
 
 
-def _short(one: Interval) -> str:
+def _short(interval: Interval) -> str:
     """Return a correlation with two decimals, without its interval."""
     from ...reasoning.evaluation.correlation import decimal
 
-    return "" if one.value is None else decimal(one.value, 2)
+    return "" if interval.value is None else decimal(interval.value, 2)
 
 
-def _spelt(one: Interval) -> str:
+def _spelt(interval: Interval) -> str:
     """Return a correlation with its interval, with two decimals."""
     from ...reasoning.evaluation.correlation import spelt
 
-    return spelt(one, 2)
+    return spelt(interval, 2)
 
 
 def _default(value: Any) -> str:

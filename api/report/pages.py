@@ -139,22 +139,22 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
         if rows:
             yield f"<h3>{what}</h3>"
         for value, position, item in rows:
-            one = explanations.get((name, position))
+            explanation = explanations.get((name, position))
             shown = f"{value:.3f}"
-            if one is not None and one.score.percentile is not None:
-                shown += f", percentile {one.score.percentile:g}"
+            if explanation is not None and explanation.score.percentile is not None:
+                shown += f", percentile {explanation.score.percentile:g}"
             yield f'<p><b>{safe(item.id)}</b> <span class="quiet">{shown}</span></p>'
-            if one is not None:
-                yield explained(one)
+            if explanation is not None:
+                yield explained(explanation)
 
 
-def explained(one: Explanation, width: int = 960) -> str:
+def explained(explanation: Explanation, width: int = 960) -> str:
     """Return one explanation: the picture, and collapsible the text and the claims."""
-    claims = one.claims
-    words = "\n".join([*one.history, f"> {one.response}", "", one.text()])
+    claims = explanation.claims
+    words = "\n".join([*explanation.history, f"> {explanation.response}", "", explanation.text()])
     details = f"<details><summary>In words</summary><pre>{safe(words)}</pre></details>"
     if claims:
-        query = one.to_dict()["query"]
+        query = explanation.to_dict()["query"]
         edges = "\n".join(
             f"{claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {claim.source} {claim.dataset}"
             for claim in claims
@@ -163,7 +163,7 @@ def explained(one: Explanation, width: int = 960) -> str:
             f"<details><summary>Claims: {plural(len(claims), 'edge')} of the graph</summary><pre>{safe(edges)}</pre>"
             f"<p>This query returns a claim, given its ends and its relation:</p><pre>{safe(query)}</pre></details>"
         )
-    return f'<div class="item"><figure class="scroll">{one.svg(width)}</figure>{details}</div>'
+    return f'<div class="item"><figure class="scroll">{explanation.svg(width)}</figure>{details}</div>'
 
 
 def _list(collected: Collected) -> Iterator[str]:
@@ -220,11 +220,11 @@ def _difference(row: PairedDifference) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _contrast(one: ContrastedItem) -> str:
+def _contrast(pair: ContrastedItem) -> str:
     """Return a pair: the history above, the explanations of both responses beside each other."""
-    turns = "".join(f"<p>{safe(turn)}</p>" for turn in one.history)
+    turns = "".join(f"<p>{safe(turn)}</p>" for turn in pair.history)
     sides = "".join(
-        _side(*side, one.history) for side in (("A", one.first, one.first_score), ("B", one.second, one.second_score))
+        _side(*side, pair.history) for side in (("A", pair.first, pair.first_score), ("B", pair.second, pair.second_score))
     )
     return f'<section class="contrast">{turns}<div class="sides">{sides}</div></section>'
 

@@ -75,7 +75,7 @@ class Column:
         quantiles: list[float] = np.quantile(self.values, QUANTILES).tolist() if self.values else []
         return quantiles
 
-    def add(self, value: float, place: int, item: Item, random: Random) -> None:
+    def add(self, value: float, index: int, item: Item, random: Random) -> None:
         """Add one value."""
         self.number += 1
         step = value - self.mean
@@ -85,9 +85,9 @@ class Column:
             self.values.append(value)
         elif (slot := random.randrange(self.number)) < MAX_VALUES:
             self.values[slot] = value
-        entry = (value, place, item)
-        self.worst = sorted([*self.worst, entry], key=lambda one: (one[0], one[1]))[:EXTREMES]
-        self.best = sorted([*self.best, entry], key=lambda one: (-one[0], one[1]))[:EXTREMES]
+        entry = (value, index, item)
+        self.worst = sorted([*self.worst, entry], key=lambda row: (row[0], row[1]))[:EXTREMES]
+        self.best = sorted([*self.best, entry], key=lambda row: (-row[0], row[1]))[:EXTREMES]
 
 
 class Collected:
@@ -104,14 +104,14 @@ class Collected:
     def add(self, row: ItemScores) -> None:
         """Add one row."""
         self.tally.add(row)
-        place, self._rows = self._rows, self._rows + 1
+        index, self._rows = self._rows, self._rows + 1
         item, scores = row.item, row.scores
         if item is None or not scores:
             return
         values = {name: score.value for name, score in scores.items()}
         for name, value in values.items():
             if not isnan(value):
-                self.columns[name].add(value, place, item, self._random)
+                self.columns[name].add(value, index, item, self._random)
         slot = len(self.listed)
         if slot >= MAX_LISTED:
             slot = self._random.randrange(self.tally.scored)
@@ -119,7 +119,7 @@ class Collected:
                 return
         last = item.history[-1] if item.history else ""
         percentiles = {name: score.percentile for name, score in scores.items() if score.percentile is not None}
-        listed = Listed(place, str(item.id), _cut(last), _cut(item.response), values, percentiles)
+        listed = Listed(index, str(item.id), _cut(last), _cut(item.response), values, percentiles)
         self.listed[slot : slot + 1] = [listed]
 
 
@@ -177,10 +177,10 @@ class Reporting:
                 facts.insert(0, ("graph", f"{manifest.digest}, {manifest.assertions:,} assertions"))
             metrics = {metric.name: metric for metric in reasoner.metrics}
             for name, column in self.collected.columns.items():
-                rows = {place: item for _, place, item in [*column.worst, *column.best]}
-                for place, item in rows.items():
+                rows = {index: item for _, index, item in [*column.worst, *column.best]}
+                for index, item in rows.items():
                     score = metrics[name].score_batch([item], explain=True)[0]
-                    explanations[name, place] = Explanation(item.history, item.response, score)
+                    explanations[name, index] = Explanation(item.history, item.response, score)
         return facts, explanations
 
 

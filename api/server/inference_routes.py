@@ -91,8 +91,8 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
         await service.health.check()
 
         def found() -> Response:
-            one = Instance(body.id, body.dialogue, body.target, body.question, body.choices)
-            [row] = chooser().choose([one], body.answers)
+            instance = Instance(body.id, body.dialogue, body.target, body.question, body.choices)
+            [row] = chooser().choose([instance], body.answers)
             return answer(row.to_dict())
 
         with service.problems():

@@ -134,7 +134,7 @@ def refuse_unknown_parameters(request: Request) -> None:
             422,
             "invalid-parameter",
             f"unknown query parameter {name}; {advice}",
-            extra={"errors": [{"at": f"query.{one[:_SHOWN_NAME]}", "reason": "unknown query parameter"} for one in unknown]},
+            extra={"errors": [{"at": f"query.{key[:_SHOWN_NAME]}", "reason": "unknown query parameter"} for key in unknown]},
         )
 
 
@@ -146,15 +146,15 @@ def invalid(errors: Sequence[Any], model: type[Message] | None = None) -> Proble
     reasons: dict[str, str] = {}
     missed: set[tuple[str | int, ...]] = set()
     for error in sorted(errors, key=lambda error: error["type"] != "extra_forbidden"):  # a misspelt name before the missing one
-        place = [part for part in error["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
+        location = [part for part in error["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
         if error["type"] == "extra_forbidden":
-            near = get_close_matches(str(place[-1])[:_SHOWN_NAME], _fields(place[:-1], model), 1)
-            missed.update((*place[:-1], name) for name in near)
-        if error["type"] == "missing" and tuple(place) in missed:
+            near = get_close_matches(str(location[-1])[:_SHOWN_NAME], _fields(location[:-1], model), 1)
+            missed.update((*location[:-1], name) for name in near)
+        if error["type"] == "missing" and tuple(location) in missed:
             continue
-        at = ".".join(str(part)[:_SHOWN_NAME] for part in place)
+        at = ".".join(str(part)[:_SHOWN_NAME] for part in location)
         if at not in reasons or error["type"] == "less_than_equal":
-            reasons[at] = _reason(error, place, model)
+            reasons[at] = _reason(error, location, model)
     shown = [{"at": at, "reason": reason} for at, reason in reasons.items()][:SHOWN_ERRORS]
     more = len(reasons) - 1
     rest = f" ({more} more error{'s' if more > 1 else ''})" if more else ""
@@ -174,16 +174,16 @@ _LISTS = {
 _SIGNS = {"greater_than": ">", "greater_than_equal": ">=", "less_than": "<", "less_than_equal": "<="}
 
 
-def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None) -> str:
+def _reason(error: Any, location: Sequence[str | int], model: type[Message] | None) -> str:
     """Return one error of pydantic as a sentence: what is wrong, where, and what is expected."""
     kind, context = error["type"], error.get("ctx", {})
-    where, name = _where(place), str(place[-1]) if place else ""
+    where, name = _where(location), str(location[-1]) if location else ""
     if kind == "missing":
-        return f"{_where(place[:-1])} has no {name}; give {_LISTS.get(name, 'a text')}" if model else f"{where} is missing"
+        return f"{_where(location[:-1])} has no {name}; give {_LISTS.get(name, 'a text')}" if model else f"{where} is missing"
     if kind == "extra_forbidden":
-        names = list(_fields(place[:-1], model))
+        names = list(_fields(location[:-1], model))
         advice = did_you_mean(name, names, f"the names are {', '.join(names)}")
-        return f"{_where(place[:-1])} has an unknown name {_shown(name)}; {advice}"
+        return f"{_where(location[:-1])} has an unknown name {_shown(name)}; {advice}"
     if kind == "too_short":
         return f"{where} is empty; give at least one item"
     if kind == "too_long":
@@ -205,24 +205,24 @@ def _reason(error: Any, place: Sequence[str | int], model: type[Message] | None)
     if kind == "list_type":
         wanted = _LISTS.get(name, "a list")
     if kind == "model_type":
-        wanted = "an object with " + " and ".join(name for name, field in _fields(place, model).items() if field.is_required())
+        wanted = "an object with " + " and ".join(name for name, field in _fields(location, model).items() if field.is_required())
     if name == "id":
         wanted = "a text or a whole number"
     kind_given = _KINDS.get(type(error.get("input")), "null")
     return f"{where} is {kind_given}; give {wanted}" if wanted else f"{where} is not valid: {error['msg']}"
 
 
-def _where(place: Sequence[str | int]) -> str:
+def _where(location: Sequence[str | int]) -> str:
     """Return a place as a phrase: ``the body``, ``items[0].history``, ``the parameter limit``."""
-    if place and place[0] in ("query", "path"):
-        return f"the parameter {place[-1]}"
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:_SHOWN_NAME]}" for part in place)
+    if location and location[0] in ("query", "path"):
+        return f"the parameter {location[-1]}"
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{str(part)[:_SHOWN_NAME]}" for part in location)
     return text.removeprefix(".") or "the body"
 
 
-def _fields(place: Sequence[str | int], model: type[Message] | None) -> dict[str, FieldInfo]:
+def _fields(location: Sequence[str | int], model: type[Message] | None) -> dict[str, FieldInfo]:
     """Return the fields of the object at a place: of ``model`` at the top, below it of an item, the only nested object."""
-    return (ScoreItem if place or model is None else model).model_fields
+    return (ScoreItem if location or model is None else model).model_fields
 
 
 def _shown(name: str) -> str:

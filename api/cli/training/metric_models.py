@@ -51,7 +51,7 @@ def commonsense(
 
     recipe = run.recipe
     rated, files = read_rated(judgements, recipe.contrast, recipe.rating, recipe.seed, run.strict)
-    check_ratings([one.rating for one in rated])
+    check_ratings([judged.rating for judged in rated])
     facts = {
         "variant": recipe.variant, "contrast": recipe.contrast, "licence": recipe.licence, "data": files, "command": run.command,
     }  # fmt: skip

@@ -225,10 +225,10 @@ def cross_encoder(
         use = "here of an event tuple: `tacit score-tuples FILE --scorer cross-encoder -O accent.model=FOLDER`"
     else:
         rated, data = read_rated(ratings, False, run.recipe.rating, run.recipe.seed, run.strict)
-        groups = conversations([(one.history, one.response) for one in rated])
+        groups = conversations([(judgement.history, judgement.response) for judgement in rated])
         examples = [
-            Example(*texts_of(one.history, one.response), one.rating, one.dataset, str(group))
-            for one, group in zip(rated, groups, strict=True)
+            Example(*texts_of(judgement.history, judgement.response), judgement.rating, judgement.dataset, str(group))
+            for judgement, group in zip(rated, groups, strict=True)
         ]
         use = "here of a response after its history: `tacit score FILE --metrics cross-encoder -O cross-encoder.model=FOLDER`"
     number = "tuples" if tuples else "judgements"

@@ -163,7 +163,7 @@ def training(
             parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
             for parameter in list(inspect.signature(function).parameters.values())[1:]
         ]
-        shared = [_SHARED[one].replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in [*options.split(), "json", "quiet"]]
+        shared = [_SHARED[key].replace(kind=inspect.Parameter.KEYWORD_ONLY) for key in [*options.split(), "json", "quiet"]]
         noun = nouns if callable(nouns) else lambda stage: (nouns or {}).get(stage, "steps")
 
         def command(**arguments: Any) -> None:
@@ -187,7 +187,7 @@ def training(
 
         command.__doc__, command.__name__ = function.__doc__, function.__name__
         command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-        command.__annotations__ = {one.name: one.annotation for one in [*own, *shared]}
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *shared]}
         return command
 
     return decorate

@@ -105,8 +105,8 @@ def page(path: str, parameters: Pairs, assertions: Sequence[Assertion], offset: 
 def view(path: str, parameters: Pairs, offset: int, limit: int, *, more: bool) -> Object:
     """Return the links to this page, the first one, and those before and after it."""
 
-    def at(place: int) -> str:
-        return address(path, [*parameters, ("offset", place), ("limit", limit)])
+    def at(start: int) -> str:
+        return address(path, [*parameters, ("offset", start), ("limit", limit)])
 
     links: Object = {
         "@id": at(offset), "@type": "PartialCollectionView", "firstPage": at(0), "paginatedProperty": "edges",

@@ -49,9 +49,9 @@ class Relatedness:
         self._index = index
         self._vectors = vectors
 
-    def similarity(self, one: str, other: str) -> float | None:
+    def similarity(self, first_term: str, second_term: str) -> float | None:
         """Return the cosine of two terms, -1 to 1; None when one of them has no vector and no neighbour with one."""
-        first, second = self._vector([(one, 1.0)]), self._vector([(other, 1.0)])
+        first, second = self._vector([(first_term, 1.0)]), self._vector([(second_term, 1.0)])
         return None if first is None or second is None else float(first @ second)
 
     def nearest(self, terms: Terms, limit: int, below: str | None = None) -> list[tuple[str, float]]:
@@ -69,7 +69,7 @@ class Relatedness:
             least = np.partition(cosines[rows], len(rows) - limit)[len(rows) - limit]
             rows = rows[cosines[rows] >= least]
         similar = [(self._index.uri(int(row)), float(cosines[row])) for row in rows]
-        return sorted(similar, key=lambda one: (-one[1], one[0]))[:limit]
+        return sorted(similar, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
     def _vector(self, terms: Terms) -> Floats | None:
         """Return the weighted mean of the terms' vectors, of length 1; None when none has one."""

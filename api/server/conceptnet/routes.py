@@ -107,15 +107,15 @@ def conceptnet_routes(service: Service) -> APIRouter:
     async def relatedness(request: Request) -> Response:
         """The cosine of their Numberbatch vectors, -1 to 1."""
         vectors = require_related()
-        one, two = request.query_params.get("node1"), request.query_params.get("node2")
-        if one is None or two is None:
+        first, second = request.query_params.get("node1"), request.query_params.get("node2")
+        if first is None or second is None:
             return respond(failed(400, "Arguments should be called node1 and node2."))
 
         def answer() -> Response:
-            own = {"@id": address("/relatedness", [("node1", one), ("node2", two)])}
-            value = vectors.similarity(one, two) if _is_term(one) and _is_term(two) else None
+            own = {"@id": address("/relatedness", [("node1", first), ("node2", second)])}
+            value = vectors.similarity(first, second) if _is_term(first) and _is_term(second) else None
             if value is None:
-                return respond(failed(400, f"Couldn't look up {one!r} or {two!r} (or both).", own))
+                return respond(failed(400, f"Couldn't look up {first!r} or {second!r} (or both).", own))
             return respond({**own, "value": round(value, 3)})
 
         return await answered(answer)
@@ -192,7 +192,7 @@ class Edges:
         if not _is_term(uri):
             return respond(failed(404, f"{uri!r} is not a node in ConceptNet.", {"@id": uri}))
         patterns = {"end": Pattern(end=uri), "start": Pattern(start=uri)}
-        sides = {(side, one) for side, pattern in patterns.items() for one in self._index.relations_in(pattern)}
+        sides = {(side, name) for side, pattern in patterns.items() for name in self._index.relations_in(pattern)}
         sides = {("node" if relation in SYMMETRIC else side, relation) for side, relation in sides}
         groups = [
             (side, relation, self._select({"rel": self._relations[relation], side: uri}, 0, limit))
