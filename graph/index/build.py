@@ -31,6 +31,7 @@ from ..storage import seal, whole_folder
 from .graph import write_names
 from .labels import build_labels, choose_hubs
 from .layout import FORMAT, KIND, NAMES, Arrays, narrowest, write_arrays
+from .open import manifests
 
 Progress = Callable[[int], None]
 Key = TypeVar("Key")
@@ -47,60 +48,46 @@ search; the limit bounds memory for graphs without hubs. The largest graphs get 
 
 
 @rare_cycle_search()
-def build_linked_index(graph: LinksEvents, directory: Path, progress: Progress | None = None) -> Path:
-    """Build the index of concepts, events, their assertions and links in ``directory``; otherwise as :func:`build_index`."""
-    manifest, links = graph.manifest(), graph.link_manifest()
-    if not links.links:
-        raise no_links(graph.url)
-    encoder = Encoder(progress, events=True)
-    _read(graph, encoder)
-    checksum, total = encoder.checksum, [0, 0]
-
-    def counted() -> Iterator[Assertion]:
-        for link in graph.links():
-            total[0] += 1
-            total[1] += link.fingerprint()[1]
-            yield link.assertion()
-
-    encoder.add_rows(counted())
-    encoded = encoder.finish()
-    if (graph.manifest(), graph.link_manifest()) != (manifest, links):
-        raise GraphError(f"{graph.url} changed while its index was being built; build it again after the load has ended")
-    check_manifest(graph.url, manifest, encoded.counts.assertions - total[0], checksum)
-    if (total[0], total[1] % 2**128) != (links.links, links.checksum):
-        raise GraphError(f"{graph.url} is damaged, or was changed by another program (its links differ); run tacit link")
-    return _write(encoded, directory, manifest, linked_digest(manifest, links))
-
-
-def _read(graph: KnowledgeGraph, encoder: Encoder) -> None:
-    """Add every assertion of ``graph``."""
-    if isinstance(graph, StreamsRecords):
-        for batch in graph.scan():
-            encoder.add_batch(batch)
-    else:
-        encoder.add_rows(graph.assertions())
-
-
-@rare_cycle_search()
-def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | None = None) -> Path:
+def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | None = None, *, linked: bool = False) -> Path:
     """Build the index of ``graph`` in ``directory`` and return ``directory``; an index that was there is replaced atomically.
 
     Args:
         graph: read once, as Arrow record batches when it is a :class:`~tacit.graph.protocol.StreamsRecords`.
         directory: the index's folder.
         progress: called with the number of assertions read since its last call.
+        linked: index the events, their assertions and the links too.
 
     Raises:
-        GraphError: the graph is damaged, changed meanwhile, or has more assertions than an index can hold (about 10**9).
+        GraphError: the graph is damaged, changed meanwhile, has more assertions than an index can hold (about 10**9), or has no
+            links for a linked index.
     """
-    manifest = graph.manifest()
-    encoder = Encoder(progress)
-    _read(graph, encoder)
+    manifest, links = manifests(graph, linked)
+    if linked and not links.links:
+        raise no_links(graph.url)
+    encoder = Encoder(progress, events=linked)
+    if isinstance(graph, StreamsRecords):
+        for batch in graph.scan():
+            encoder.add_batch(batch)
+    else:
+        encoder.add_rows(graph.assertions())
+    checksum, number, contents = encoder.checksum, 0, 0
+
+    def link_rows() -> Iterator[Assertion]:
+        nonlocal number, contents
+        for link in graph.links() if linked and isinstance(graph, LinksEvents) else ():
+            number += 1
+            contents += link.fingerprint()[1]
+            yield link.assertion()
+
+    encoder.add_rows(link_rows())
     encoded = encoder.finish()
-    if graph.manifest().digest != manifest.digest:
+    digest = linked_digest(manifest, links)
+    if linked_digest(*manifests(graph, linked)) != digest:
         raise GraphError(f"{graph.url} changed while its index was being built; build it again after the load has ended")
-    check_manifest(graph.url, manifest, encoded.counts.assertions, encoder.checksum)
-    return _write(encoded, directory, manifest)
+    check_manifest(graph.url, manifest, encoded.counts.assertions - number, checksum)
+    if (number, contents % 2**128) != (links.links, links.checksum):
+        raise GraphError(f"{graph.url} is damaged, or was changed by another program (its links differ); run tacit link")
+    return _write(encoded, directory, manifest, digest)
 
 
 def check_manifest(url: str, manifest: Manifest, assertions: int, checksum: int) -> None:
@@ -131,12 +118,12 @@ def build_from_rows(rows: Iterable[Assertion], directory: Path) -> Path:
 
     encoder = Encoder()
     encoder.add_rows(distinct())
-    return _write(encoder.finish(), directory, Manifest((), len(identities), encoder.checksum))
+    manifest = Manifest((), len(identities), encoder.checksum)
+    return _write(encoder.finish(), directory, manifest, manifest.digest)
 
 
-def _write(encoded: Encoded, directory: Path, manifest: Manifest, digest: str | None = None) -> Path:
-    """Write the index of a graph with this manifest; ``digest`` is that of the indexed content, by default the manifest's."""
-    digest = digest or manifest.digest
+def _write(encoded: Encoded, directory: Path, manifest: Manifest, digest: str) -> Path:
+    """Write the index of a graph with this manifest; ``digest`` is that of the indexed content."""
     with whole_folder(directory, KIND, FORMAT, digest) as folder:
         arrays = _arrays(encoded)
         arrays["node_of_key"], arrays["key_of_rank"] = write_names(folder / NAMES, encoded.uris, arrays["rank"])

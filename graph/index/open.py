@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ..errors import GraphError
 from ..links import LinkManifest, linked_digest, no_links
+from ..model import Manifest
 from ..protocol import ConceptIndex, KnowledgeGraph, LinksEvents
 from ..storage import cache_folder, sweep
 from .graph import IndexGraph
@@ -71,15 +72,15 @@ def open_linked_index(graph: KnowledgeGraph, *, progress: Progress | bool = Fals
     return _opened(store, [home.parent / LINKED for home in index_homes(store)], progress, linked=True)
 
 
-def _digest(store: KnowledgeGraph, linked: bool) -> str:
-    """Return the digest of what the index holds now: the assertions, with ``linked`` the links too."""
-    links = store.link_manifest() if linked and isinstance(store, LinksEvents) else LinkManifest()
-    return linked_digest(store.manifest(), links)
+def manifests(graph: KnowledgeGraph, linked: bool) -> tuple[Manifest, LinkManifest]:
+    """Return the manifest of the assertions, and with ``linked`` that of the links, else an empty one."""
+    links = graph.link_manifest() if linked and isinstance(graph, LinksEvents) else LinkManifest()
+    return graph.manifest(), links
 
 
 def _opened(store: KnowledgeGraph, homes: list[Path], progress: Progress | bool, linked: bool) -> IndexGraph:
     """Open the index of ``store`` as it is now in one of ``homes``, or build it in the first that is writable."""
-    digest = _digest(store, linked)
+    digest = linked_digest(*manifests(store, linked))
     for home in homes:
         try:
             return IndexGraph(home / digest, store, digest=digest)
@@ -96,17 +97,13 @@ def _opened(store: KnowledgeGraph, homes: list[Path], progress: Progress | bool,
 
 
 def _build_and_open(store: KnowledgeGraph, home: Path, progress: Progress | bool, linked: bool) -> IndexGraph:
-    from .build import build_index, build_linked_index
+    from .build import build_index
 
     own = _own(store)
     for attempt in range(3):  # a process that sees a newer graph may delete this index before it is opened
-        folder = home / _digest(store, linked)
+        folder = home / linked_digest(*manifests(store, linked))
         with _progress_bar(store.manifest().assertions) as bar:
-            report = bar if progress is True else progress or None
-            if linked and isinstance(store, LinksEvents):
-                build_linked_index(store, folder, report)
-            else:
-                build_index(store, folder, report)
+            build_index(store, folder, bar if progress is True else progress or None, linked=linked)
         if own is not None and home in (own, own.parent / LINKED):
             _delete_other_indexes(folder)
         try:
