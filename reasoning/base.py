@@ -95,12 +95,12 @@ def _unescaped(text: str) -> str:
 
 def _split(text: str, separator: str) -> list[str]:
     """Split ``text`` at each ``separator`` that is not escaped by a backslash."""
-    parts, start, place = [], 0, 0
-    while place < len(text):
-        if text[place] == separator:
-            parts.append(text[start:place])
-            start = place + 1
-        place += 2 if text[place] == "\\" else 1
+    parts, start, index = [], 0, 0
+    while index < len(text):
+        if text[index] == separator:
+            parts.append(text[start:index])
+            start = index + 1
+        index += 2 if text[index] == "\\" else 1
     return [*parts, text[start:]]
 
 

@@ -178,11 +178,11 @@ def _is_clause(mention: Mention, tokens: Sequence[Token]) -> bool:
 
 def _role(mention: Mention, parse: Parse) -> Role:
     """Return the role of a mention: that of its head word; a conjunct takes the role of the first conjunct."""
-    inside = {place for place, word in enumerate(parse) if mention.start <= word.start < mention.end}
-    place = next((place for place in sorted(inside) if parse[place].head not in inside or parse[place].head == place), None)
-    while place is not None and parse[place].relation == "conj":
-        place = parse[place].head
-    return "modifier" if place is None else _ROLES.get(parse[place].relation.partition(":")[0], "modifier")
+    inside = {index for index, word in enumerate(parse) if mention.start <= word.start < mention.end}
+    index = next((index for index in sorted(inside) if parse[index].head not in inside or parse[index].head == index), None)
+    while index is not None and parse[index].relation == "conj":
+        index = parse[index].head
+    return "modifier" if index is None else _ROLES.get(parse[index].relation.partition(":")[0], "modifier")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,13 +45,13 @@ class LruCache(Generic[K, V]):
     def get_all(self, keys: Iterable[K], compute: Callable[[list[K]], Iterable[V]]) -> dict[K, V]:
         """Return the value of each distinct key; ``compute`` is called once with those that are missing, if any, in order."""
         distinct = dict.fromkeys(keys)
-        found = {key: value for key in distinct if (value := self.get(key)) is not None}
-        missing = [key for key in distinct if key not in found]
+        result = {key: value for key in distinct if (value := self.get(key)) is not None}
+        missing = [key for key in distinct if key not in result]
         if missing:
             for key, value in zip(missing, compute(missing), strict=True):
-                found[key] = value
+                result[key] = value
                 self.put(key, value)
-        return found
+        return result
 
     def clear(self) -> None:
         """Remove all entries."""

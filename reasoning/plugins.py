@@ -252,10 +252,10 @@ def _entry_points(group: str, _path: tuple[str, ...]) -> dict[str, list[EntryPoi
     """Return the entry points of a group by name; cached for each ``sys.path``, on which they are searched."""
     from importlib.metadata import entry_points
 
-    found: dict[str, list[EntryPoint]] = {}
+    result: dict[str, list[EntryPoint]] = {}
     for point in sorted(entry_points(group=group), key=_of):
-        found.setdefault(point.name, []).append(point)
-    return found
+        result.setdefault(point.name, []).append(point)
+    return result
 
 
 def _distribution(point: EntryPoint) -> str:

@@ -122,7 +122,7 @@ def quantiles_of(values: Sequence[float]) -> tuple[float, ...]:
     exceed."""
     ordered = sorted(float(value) for value in values)
     last = QUANTILES - 1
-    return tuple(ordered[max(-(-place * len(ordered) // last) - 1, 0)] for place in range(QUANTILES))
+    return tuple(ordered[max(-(-index * len(ordered) // last) - 1, 0)] for index in range(QUANTILES))
 
 
 def own_folder() -> Path:
@@ -192,7 +192,7 @@ def _stamp(folder: Path, metric: str) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=256)
 def _read_all(folder: Path, metric: str, stamp: tuple[tuple[str, int, int], ...]) -> dict[str, Reference]:  # noqa: ARG001
-    found = {}
+    result = {}
     for name, *_ in stamp:
         path = folder / name
         try:
@@ -200,5 +200,5 @@ def _read_all(folder: Path, metric: str, stamp: tuple[tuple[str, int, int], ...]
             _ = one.own_signature  # a malformed one is an error of this file
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"the reference {path} cannot be read ({error}); delete it, or make it again") from error
-        found[one.signature] = one
-    return found
+        result[one.signature] = one
+    return result

@@ -172,19 +172,19 @@ def checked(given: StreamItem) -> Item | ItemScores:
 
 
 def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explain: bool) -> Iterator[ItemScores]:
-    items = {place: item for place, item in enumerate(batch) if isinstance(item, Item)}
+    items = {index: item for index, item in enumerate(batch) if isinstance(item, Item)}
     errors: dict[int, str] = {}
     columns: dict[str, dict[int, Score]] = {}
     for metric in metrics:
         columns[metric.name], failed = _column(metric, {at: item for at, item in items.items() if at not in errors}, explain)
         errors.update(failed)
-    for place, item in enumerate(batch):
+    for index, item in enumerate(batch):
         if isinstance(item, ItemScores):
             yield item
-        elif place in errors:
-            yield ItemScores(item.id, error=errors[place], item=item)
+        elif index in errors:
+            yield ItemScores(item.id, error=errors[index], item=item)
         else:
-            yield ItemScores(item.id, {name: column[place] for name, column in columns.items()}, item=item)
+            yield ItemScores(item.id, {name: column[index] for name, column in columns.items()}, item=item)
 
 
 def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[dict[int, Score], dict[int, str]]:
@@ -201,8 +201,8 @@ def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[d
             return {}, dict.fromkeys(items, f"the metric {name} fails on it ({reason}); score it without that metric")
     scores: dict[int, Score] = {}
     errors: dict[int, str] = {}
-    for place, item in items.items():
-        found, failed = _column(metric, {place: item}, explain)
+    for index, item in items.items():
+        found, failed = _column(metric, {index: item}, explain)
         scores.update(found)
         errors.update(failed)
     return scores, errors

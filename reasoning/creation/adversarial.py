@@ -78,10 +78,10 @@ def make_problem(
                 found.append(text)
         others = known[one.question]
         drawn = 0
-        for place in np.random.default_rng([seed, 0, number]).permutation(len(others)).tolist():
+        for index in np.random.default_rng([seed, 0, number]).permutation(len(others)).tolist():
             if drawn == most:
                 break
-            dialogue, text = others[place]
+            dialogue, text = others[index]
             if dialogue != one.id and _key(text) not in seen:
                 seen.add(_key(text))
                 found.append(text)
@@ -138,7 +138,7 @@ def filter_choices(
         for number, scorer in _held_out(problem, discriminator, state, test_parts(seed + 1 + current), progress):
             scores = scorer(number, range(len(problem.texts[number])))
             best = float(scores[: problem.right(number)].max())
-            won.append(float(all(scores[place] < best for place in state[number])))
+            won.append(float(all(scores[index] < best for index in state[number])))
             rng = np.random.default_rng([seed, 3, current, number])
             following[number], own = _swapped(state[number], scores, problem.right(number), best, swaps, rng)
             swapped += own
@@ -159,14 +159,14 @@ def filter_choices(
             accuracies[number] = scores[:known].max() > scores[known:].max()
         figures.append(interval(accuracies, ids, seed=seed))
     guessing = float(np.mean([problem.right(number) / (problem.right(number) + wrong) for number in range(len(ids))]))
-    return Filtered(tuple(tuple(places) for places in state), tuple(finished), figures[0], figures[1], guessing, ended)
+    return Filtered(tuple(tuple(indices) for indices in state), tuple(finished), figures[0], figures[1], guessing, ended)
 
 
 def record_of(problem: Problem, filtered: Filtered, number: int, seed: int = 0) -> dict[str, object]:
     """Return an instance as CICERO's record, its right and wrong choices in random order."""
     one, texts = problem.instances[number], problem.texts[number]
-    places = [*range(problem.right(number)), *filtered.wrong[number]]
-    order = [places[index] for index in np.random.default_rng([seed, 2, number]).permutation(len(places)).tolist()]
+    indices = [*range(problem.right(number)), *filtered.wrong[number]]
+    order = [indices[index] for index in np.random.default_rng([seed, 2, number]).permutation(len(indices)).tolist()]
     correct = [index for index, place in enumerate(order) if place < problem.right(number)]
     record: dict[str, object] = {
         "ID": one.id, "Dialogue": one.dialogue, "Target": one.target, "Question": one.question.text,
@@ -187,35 +187,35 @@ def _held_out(
 ) -> Iterator[tuple[int, Scorer]]:
     """Yield each instance, fold by fold, with a scorer that learnt from the other folds."""
     for part in parts:
-        held = set(part.tolist())
+        held_out = set(part.tolist())
         chosen = {
-            number: (*range(problem.right(number)), *places) for number, places in enumerate(state) if number not in held
+            number: (*range(problem.right(number)), *indices) for number, indices in enumerate(state) if number not in held_out
         }  # fmt: skip
         scorer = discriminator.fit(chosen)
         if progress is not None:
             progress(1)
-        yield from ((number, scorer) for number in sorted(held))
+        yield from ((number, scorer) for number in sorted(held_out))
 
 
 def _drawn(problem: Problem, number: int, wrong: int, seed: int) -> list[int]:
     """Return the numbers of candidates drawn at random."""
     candidates = range(problem.right(number), len(problem.texts[number]))
     order = np.random.default_rng([seed, 1, number]).permutation(len(candidates)).tolist()
-    return sorted(candidates[place] for place in order[:wrong])
+    return sorted(candidates[index] for index in order[:wrong])
 
 
 def _swapped(
-    places: Sequence[int], scores: NDArray[np.float64], right: int, best: float, most: int, rng: np.random.Generator
+    indices: Sequence[int], scores: NDArray[np.float64], right: int, best: float, most: int, rng: np.random.Generator
 ) -> tuple[list[int], int]:
     """Return the wrong choices after swapping the easiest ones, each for a random harder candidate, and the number of swaps."""
-    found = list(places)
+    found = list(indices)
     swaps = 0
-    for place in sorted(places, key=lambda one: (scores[one], one)):
-        if scores[place] >= best or swaps == most:
+    for index in sorted(indices, key=lambda one: (scores[one], one)):
+        if scores[index] >= best or swaps == most:
             break
-        harder = [one for one in range(right, len(scores)) if one not in found and scores[one] > scores[place]]
+        harder = [one for one in range(right, len(scores)) if one not in found and scores[one] > scores[index]]
         if harder:
-            found[found.index(place)] = harder[int(rng.integers(len(harder)))]
+            found[found.index(index)] = harder[int(rng.integers(len(harder)))]
             swaps += 1
     return sorted(found), swaps
 

@@ -46,15 +46,15 @@ def choose_dialogues(
     if not limits.cosine > 0:
         raise InputError(f"the cosine of duplicates is {limits.cosine}; give one above 0")
     words = [[words_of(without_speaker(turn)) for turn in turns] for turns in dialogues]
-    found = [_size(each, limits) for each in words]
-    sound = [[word for turn in each for word in turn] for each, left in zip(words, found, strict=True) if left is None]
+    result = [_size(each, limits) for each in words]
+    sound = [[word for turn in each for word in turn] for each, left in zip(words, result, strict=True) if left is None]
     copies = _copies(sound, limits.cosine)
-    for place, left in enumerate(found):
+    for index, left in enumerate(result):
         if left is None and next(copies):
-            found[place] = Left.DUPLICATE
+            result[index] = Left.DUPLICATE
         if progress is not None:
             progress(1)
-    return found
+    return result
 
 
 def counts(found: Sequence[Left | None]) -> dict[str, int]:
@@ -93,7 +93,7 @@ def _copies(texts: Sequence[Sequence[str]], least: float) -> Iterator[bool]:
             rest -= vector[word] ** 2
             if rest < least * least - 1e-9:
                 break
-        copy = any(cosine(vector, vectors[place]) >= least - 1e-12 for place in near)
+        copy = any(cosine(vector, vectors[index]) >= least - 1e-12 for index in near)
         if not copy:
             for word in vector:
                 having[word].append(len(vectors))

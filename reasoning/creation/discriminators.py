@@ -75,25 +75,25 @@ class Lexical:
 
     def fit(self, chosen: Chosen) -> Scorer:
         right, wrong = Counter[str](), Counter[str]()
-        for number, places in chosen.items():
-            for place in places:
+        for number, indices in chosen.items():
+            for place in indices:
                 (right if place < self._problem.right(number) else wrong).update(self._words[number][place])
         values, correct = [], []
-        for number, places in chosen.items():
+        for number, indices in chosen.items():
             known = self._problem.right(number)
             own_right, own_wrong = Counter[str](), Counter[str]()
-            for place in places:
+            for place in indices:
                 (own_right if place < known else own_wrong).update(self._words[number][place])
-            odds = [_odds(self._words[number][place], right, wrong, own_right, own_wrong) for place in places]
-            values.append(np.column_stack([self._values[number][list(places)], odds]))
-            correct.append([index for index, place in enumerate(places) if place < known])
+            odds = [_odds(self._words[number][place], right, wrong, own_right, own_wrong) for place in indices]
+            values.append(np.column_stack([self._values[number][list(indices)], odds]))
+            correct.append([index for index, place in enumerate(indices) if place < known])
         none = Counter[str]()
         weights = fit_head(self.features, values, correct).weights
 
-        def score(number: int, places: Sequence[int]) -> Floats:
-            odds = [_odds(self._words[number][place], right, wrong, none, none) for place in places]
-            found: Floats = np.column_stack([self._values[number][list(places)], odds]) @ weights
-            return found
+        def score(number: int, indices: Sequence[int]) -> Floats:
+            odds = [_odds(self._words[number][place], right, wrong, none, none) for place in indices]
+            result: Floats = np.column_stack([self._values[number][list(indices)], odds]) @ weights
+            return result
 
         return score
 
@@ -151,22 +151,22 @@ class Encoder:
         from ..inference.trained import open_trained
         from ..training.cicero import train_cicero
 
-        rows = [self._instance(number, places) for number, places in chosen.items()]
+        rows = [self._instance(number, indices) for number, indices in chosen.items()]
         with TemporaryDirectory(prefix="tacit-") as folder:
             output = Path(folder) / "model"
             train_cicero(rows, self._model, output, self._recipe, task="choose", device=self._device)
             trained = open_trained(output, device=self._device)
 
-        def score(number: int, places: Sequence[int]) -> Floats:
-            if len(places) == 1:  # an instance has two choices or more
-                return score(number, [*places, *places])[:1]
-            [values] = trained.measure([self._instance(number, places)])
-            found: Floats = values[:, 0]
-            return found
+        def score(number: int, indices: Sequence[int]) -> Floats:
+            if len(indices) == 1:  # an instance has two choices or more
+                return score(number, [*indices, *indices])[:1]
+            [values] = trained.measure([self._instance(number, indices)])
+            result: Floats = values[:, 0]
+            return result
 
         return score
 
-    def _instance(self, number: int, places: Sequence[int]) -> Instance:
+    def _instance(self, number: int, indices: Sequence[int]) -> Instance:
         one, texts, known = self._problem.instances[number], self._problem.texts[number], self._problem.right(number)
-        correct = [index for index, place in enumerate(places) if place < known]
-        return Instance(one.id, one.dialogue, one.target, one.question, [texts[place] for place in places], correct)
+        correct = [index for index, place in enumerate(indices) if place < known]
+        return Instance(one.id, one.dialogue, one.target, one.question, [texts[place] for place in indices], correct)

@@ -81,7 +81,7 @@ def number_of_targets(turns: int) -> tuple[int, int]:
 def segments(turns: int) -> list[range]:
     """Return the segments of a dialogue: two of up to 6 turns, three of more, whose lengths differ by at most one."""
     number = min(turns, 2 if turns <= _NUMBERS[0][0] else 3)
-    bounds = [turns * place // number for place in range(number + 1)] if number else [0]
+    bounds = [turns * index // number for index in range(number + 1)] if number else [0]
     return [range(start, end) for start, end in pairwise(bounds)]
 
 
@@ -95,7 +95,7 @@ def choose_targets(dialogue: Sequence[str], weights: TfIdf, rng: Random) -> list
     """
     words = [words_of(without_speaker(turn)) for turn in dialogue]
     free = [
-        place for place, each in enumerate(words) if each and target_place(dialogue, without_speaker(dialogue[place])) == place
+        index for index, each in enumerate(words) if each and target_place(dialogue, without_speaker(dialogue[index])) == index
     ]
     if not free:
         return []
@@ -105,21 +105,21 @@ def choose_targets(dialogue: Sequence[str], weights: TfIdf, rng: Random) -> list
     kinds = {free.pop(): Kind.LAST}
     vectors = [weights.vector(each) for each in words]
     ranks = lexrank(np.array([[cosine(one, other) for other in vectors] for one in vectors], dtype=np.float64))
-    central = sorted(free, key=lambda place: (-ranks[place], place))
-    parts = [[place for place in central if place in part] for part in segments(len(dialogue))]
+    central = sorted(free, key=lambda index: (-ranks[index], index))
+    parts = [[index for index in central if index in part] for part in segments(len(dialogue))]
     start = int(first * len(parts))
     for turn in range(number // 2):  # half of the number - 1 others, rounded up
         following = [parts[(start + turn + step) % len(parts)] for step in range(len(parts))]
         part = next((part for part in following if part), None)
         if part is not None:
             kinds[part.pop(0)] = Kind.CENTRAL
-    longest = max((len(words[place]) for place in free), default=0)
-    own = {place for place in free if len(words[place]) == longest or _OWN.search(dialogue[place])}
-    for place in sorted(free, key=lambda place: (place not in own, -len(words[place]), place)):
+    longest = max((len(words[index]) for index in free), default=0)
+    own = {index for index in free if len(words[index]) == longest or _OWN.search(dialogue[index])}
+    for index in sorted(free, key=lambda index: (index not in own, -len(words[index]), index)):
         if len(kinds) >= number:
             break
-        kinds.setdefault(place, Kind.OWN)
-    return [Target(place, kinds[place], questions_for(kinds[place], rng)) for place in sorted(kinds)]
+        kinds.setdefault(index, Kind.OWN)
+    return [Target(index, kinds[index], questions_for(kinds[index], rng)) for index in sorted(kinds)]
 
 
 def questions_for(kind: Kind, rng: Random) -> tuple[Question, ...]:
@@ -149,7 +149,7 @@ def with_speakers(turns: Sequence[str]) -> tuple[str, ...]:
     """Return turns as CICERO writes them: ``A: …`` and ``B: …`` by turns; unchanged where all begin with such a letter."""
     if all(_LETTER.match(turn) for turn in turns):
         return tuple(turns)
-    return tuple(f"{'AB'[place % 2]}: {turn}" for place, turn in enumerate(turns))
+    return tuple(f"{'AB'[index % 2]}: {turn}" for index, turn in enumerate(turns))
 
 
 def generator(seed: int, name: str) -> Random:

@@ -47,11 +47,11 @@ def conversations(items: Sequence[tuple[Sequence[str], str]]) -> NDArray[np.int6
     if not items:
         return np.zeros(0, np.int64)
     first: dict[tuple[str, ...], int] = {}  # by history, the first item after it
-    joined = [(place, first.setdefault(tuple(history), place)) for place, (history, _) in enumerate(items)]
-    said = {(*history, response): place for place, (history, response) in enumerate(items)}
-    for history, place in first.items():
+    joined = [(index, first.setdefault(tuple(history), index)) for index, (history, _) in enumerate(items)]
+    said = {(*history, response): index for index, (history, response) in enumerate(items)}
+    for history, index in first.items():
         beginnings = (history[:length] for length in range(1, len(history) + 1))
-        joined += [(place, said[turns]) for turns in beginnings if turns in said]
+        joined += [(index, said[turns]) for turns in beginnings if turns in said]
     ones, shape = np.ones(len(joined), bool), (len(items), len(items))
     _, labels = connected_components(coo_array((ones, np.array(joined).T), shape), directed=False)
     return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
@@ -272,7 +272,7 @@ def _groups(items: Sequence[Judged], metrics: Sequence[str]) -> list[_Group]:
 
 def clusters_of(items: Sequence[Judged]) -> NDArray[np.int64]:
     """Return a conversation number for each item, from 0 without gaps; an item without a conversation gets its own."""
-    named = [("alone", place) if one.conversation is None else ("in", one.conversation) for place, one in enumerate(items)]
+    named = [("alone", index) if one.conversation is None else ("in", one.conversation) for index, one in enumerate(items)]
     known: dict[tuple[str, int], int] = {}
     return np.array([known.setdefault(name, len(known)) for name in named], np.int64)
 
@@ -331,9 +331,9 @@ def _compare(group: _Group, metric: str, first: str, bootstrap: _Bootstrap) -> C
         return Comparison(first, n, dict.fromkeys(KINDS, NONE))
     differences = {}
     drawn = bootstrap(group, metric, mask) - bootstrap(group, first, mask)
-    for place, (one, other) in enumerate(zip(correlate(ours, ratings), correlate(theirs, ratings), strict=True)):
+    for index, (one, other) in enumerate(zip(correlate(ours, ratings), correlate(theirs, ratings), strict=True)):
         between = NONE
         if one.value is not None and other.value is not None:
-            between = Correlation(one.value - other.value, *interval(drawn[:, place]), p_of_difference(drawn[:, place]))
-        differences[KINDS[place]] = between
+            between = Correlation(one.value - other.value, *interval(drawn[:, index]), p_of_difference(drawn[:, index]))
+        differences[KINDS[index]] = between
     return Comparison(first, n, differences)

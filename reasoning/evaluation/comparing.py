@@ -141,9 +141,9 @@ def compare_systems(
     names = [metric.name for metric in reasoner.metrics]
     values = {name: np.full((len(pairs), 2), np.nan) for name in names}
     rows = reasoner.stream(item for pair in pairs for item in pair)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         for name, score in row.scores.items():
-            values[name][place // 2, place % 2] = score.value
+            values[name][index // 2, index % 2] = score.value
         if progress is not None:
             progress(1)
     groups = conversations([(one.history, one.response) for one, _ in pairs])
@@ -190,17 +190,17 @@ def paired_difference(
 def _largest(pairs: Sequence[tuple[Item, Item]], values: Floats, reasoner: Reasoner, number: int) -> tuple[ContrastedItem, ...]:
     """Return the pairs that differ most by the first metric in favour of either system, with evidence."""
     differences = values[:, 1] - values[:, 0]
-    order = [place for place in np.argsort(-np.abs(differences), kind="stable").tolist() if np.isfinite(differences[place])]
+    order = [index for index in np.argsort(-np.abs(differences), kind="stable").tolist() if np.isfinite(differences[index])]
     chosen = [
-        *[place for place in order if differences[place] > 0][:number],
-        *[place for place in order if differences[place] < 0][:number],
+        *[index for index in order if differences[index] > 0][:number],
+        *[index for index in order if differences[index] < 0][:number],
     ]
-    chosen.sort(key=lambda place: (-abs(differences[place]), place))
+    chosen.sort(key=lambda index: (-abs(differences[index]), index))
     metric = reasoner.metrics[0]
-    scores = metric.score_batch([item for place in chosen for item in pairs[place]], explain=True)
+    scores = metric.score_batch([item for index in chosen for item in pairs[index]], explain=True)
     return tuple(
         ContrastedItem(
-            metric.name, pairs[place][0].history, pairs[place][0].response, pairs[place][1].response, *scores[2 * at : 2 * at + 2]
+            metric.name, pairs[index][0].history, pairs[index][0].response, pairs[index][1].response, *scores[2 * at : 2 * at + 2]
         )
-        for at, place in enumerate(chosen)
+        for at, index in enumerate(chosen)
     )

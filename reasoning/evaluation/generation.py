@@ -44,7 +44,7 @@ def bleu(pairs: Sequence[Pair], order: int = 2) -> float:
     scorer = need("sacrebleu.metrics", "baselines").BLEU(tokenize="none", smooth_method="none", max_ngram_order=order, force=True)
     most = max(len(references) for _, references in pairs)
     found = [[" ".join(words(text)) for text in references if text.strip()] for _, references in pairs]
-    streams = [[texts[place] if place < len(texts) else None for texts in found] for place in range(most)]
+    streams = [[texts[index] if index < len(texts) else None for texts in found] for index in range(most)]
     return min(float(scorer.corpus_score([" ".join(words(text)) for text, _ in pairs], streams).score) / 100, 1.0)
 
 
@@ -81,9 +81,9 @@ def cider_each(pairs: Sequence[Pair]) -> NDArray[np.float64]:
     largest = math.log(len(pairs))
     rarity = {ngram: largest - math.log(number) for ngram, number in frequency.items()}
     scores = np.zeros(len(pairs))
-    for place, ((text, _), each) in enumerate(zip(pairs, references, strict=True)):
+    for index, ((text, _), each) in enumerate(zip(pairs, references, strict=True)):
         own = _ngrams(words(text))
-        scores[place] = CIDER_SCALE * np.mean([_likeness(own, other, rarity, largest) for other in each])
+        scores[index] = CIDER_SCALE * np.mean([_likeness(own, other, rarity, largest) for other in each])
     return scores
 
 

@@ -63,8 +63,8 @@ def draw(
         grid = figure.subplots(height * len(metrics), columns, squeeze=False)
         for axes in grid.flat:
             axes.set_visible(False)
-        for place, metric in enumerate(metrics):
-            block = grid[place * height : (place + 1) * height].flat
+        for index, metric in enumerate(metrics):
+            block = grid[index * height : (index + 1) * height].flat
             of = {row.dataset: row for row in panels if row.metric == metric}
             for axes, dataset in zip(block, datasets, strict=False):
                 axes.set_visible(True)

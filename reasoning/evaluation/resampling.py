@@ -54,13 +54,13 @@ def correlations(
         x, x_groups, y, y_groups = y, y_groups, x, x_groups
     order = np.argsort(x_groups, kind="stable")
     clusters = np.arange(len(order)) if groups is None else np.asarray(groups, np.int64)
-    found = np.empty((resamples, 3))
+    result = np.empty((resamples, 3))
     for first in range(0, resamples, _BATCH):
-        part = found[first : first + _BATCH]
+        part = result[first : first + _BATCH]
         _correlate(x[order], y[order], x_groups[order], y_groups[order], clusters[order], np.uint64(seed), np.uint64(first), part)
         if progress is not None:
             progress(len(part))
-    return found
+    return result
 
 
 def lines(x: Floats, y: Floats, *, groups: NDArray[np.int64] | None = None, resamples: int = 10_000, seed: int = 0) -> Floats:
@@ -69,12 +69,12 @@ def lines(x: Floats, y: Floats, *, groups: NDArray[np.int64] | None = None, resa
     ``groups``, ``resamples`` and ``seed`` are those of :func:`correlations`, and so are the resamples. The row of a resample with
     all ``x`` equal is NaN.
     """
-    found = np.empty((resamples, 2))
+    result = np.empty((resamples, 2))
     middle, centre = x.mean(), y.mean()
     clusters = np.arange(len(x)) if groups is None else np.asarray(groups, np.int64)
-    _fit(x - middle, y - centre, clusters, np.uint64(seed), found)
-    found[:, 0] += centre - found[:, 1] * middle
-    return found
+    _fit(x - middle, y - centre, clusters, np.uint64(seed), result)
+    result[:, 0] += centre - result[:, 1] * middle
+    return result
 
 
 def ratios(numerators: NDArray[Any], denominators: NDArray[Any], *, resamples: int = 10_000, seed: int = 0) -> Floats:
@@ -179,24 +179,24 @@ def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-de
             weight = weights[end]
             if weight:
                 below, upto = 0, 0
-                place = y_groups[end]
-                while place > 0:
-                    below += tree[place]
-                    place &= place - 1
-                place = y_groups[end] + 1
-                while place > 0:
-                    upto += tree[place]
-                    place &= place - 1
+                index = y_groups[end]
+                while index > 0:
+                    below += tree[index]
+                    index &= index - 1
+                index = y_groups[end] + 1
+                while index > 0:
+                    upto += tree[index]
+                    index &= index - 1
                 balance += weight * (below - (seen - upto))
             end += 1
         for item in range(start, end):
             weight = weights[item]
             if weight:
                 seen += weight
-                place = y_groups[item] + 1
-                while place <= size:
-                    tree[place] += weight
-                    place += place & -place
+                index = y_groups[item] + 1
+                while index <= size:
+                    tree[index] += weight
+                    index += index & -index
         start = end
     return balance
 

@@ -184,9 +184,9 @@ class ChainRows:
         """Return the parts in rows; a segment is in the same row as the node after it."""
         rows: list[list[Box | _Segment]] = [[]]
         left = self._width - self._indent
-        for place, part in enumerate(parts):
+        for index, part in enumerate(parts):
             if isinstance(part, _Segment):
-                after = parts[place + 1].width if place + 1 < len(parts) else 0.0
+                after = parts[index + 1].width if index + 1 < len(parts) else 0.0
                 if rows[-1] and part.width + after > left:
                     rows.append([])
                     left = self._width
@@ -206,16 +206,16 @@ class ChainRows:
             spare = max(self._width - indent - sum(part.width for part in row), 0.0) / max(segments, 1)
             even = 0 < _even_width(row, indent) <= self._width
             at = x + indent
-            for place, part in enumerate(row):
+            for index, part in enumerate(row):
                 if isinstance(part, Box):
                     part.place(at, y + below - part.height / 2)
                     at += part.width
                     continue
-                part.x0 = at if place else x
+                part.x0 = at if index else x
                 at += part.width + spare
                 if even:
-                    after = row[place + 1].width / 2 if place + 1 < len(row) else 0.0
-                    at = x + self._width * (place // 2 + 1) / segments - after
+                    after = row[index + 1].width / 2 if index + 1 < len(row) else 0.0
+                    at = x + self._width * (index // 2 + 1) / segments - after
                 part.x1 = at
 
     def draw(self, start: Point | None, end: Point | None) -> Iterator[str]:
@@ -246,11 +246,11 @@ def _parts(chain: Chain, node: float) -> list[Box | _Segment]:
     """Return the nodes, at most ``node`` pixels wide, and the segments of a chain in order."""
     parts: list[Box | _Segment] = []
     styles = ["left" if chain.left else "node", *["node"] * len(chain.nodes), "right" if chain.right else "node"]
-    for place, text in enumerate([chain.first, *chain.nodes, chain.last]):
-        if place and chain.steps:
-            parts.append(_Segment(chain.steps[place - 1]))
+    for index, text in enumerate([chain.first, *chain.nodes, chain.last]):
+        if index and chain.steps:
+            parts.append(_Segment(chain.steps[index - 1]))
         if text:
-            parts.append(small_box(styles[place], text, node, size=SMALL, most=4))
+            parts.append(small_box(styles[index], text, node, size=SMALL, most=4))
     return parts
 
 
@@ -259,7 +259,7 @@ def _even_width(row: Sequence[Box | _Segment], indent: float) -> float:
     if not row or isinstance(row[0], Box) or isinstance(row[-1], Box):
         return 0.0
     halves = [indent, *[part.width / 2 if isinstance(part, Box) else 0.0 for part in row], 0.0]
-    needed = [halves[place] + part.width + halves[place + 2] for place, part in enumerate(row) if isinstance(part, _Segment)]
+    needed = [halves[index] + part.width + halves[index + 2] for index, part in enumerate(row) if isinstance(part, _Segment)]
     return max(needed) * len(needed)
 
 

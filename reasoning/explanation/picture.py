@@ -198,7 +198,7 @@ def number(value: float, sign: str = "") -> str:
 
 def _description(history: Sequence[str], response: str, score: Score) -> str:
     """Return the description of the picture for screen readers."""
-    turns = [(f"Turn {place}", turn) for place, turn in enumerate(history, 1)][-_DESCRIBED_TURNS:]
+    turns = [(f"Turn {index}", turn) for index, turn in enumerate(history, 1)][-_DESCRIBED_TURNS:]
     texts = [(name, one_line(text)) for name, text in [*turns, ("Response", response)]]
     shown = [f"{name}: {text[:_LONGEST_TURN]}{'…' if len(text) > _LONGEST_TURN else ''}" for name, text in texts]
     return " ".join([*shown, explain(score)])

@@ -113,9 +113,9 @@ def _strongest(chains: Sequence[Chain]) -> tuple[list[Chain], set[Word]]:
 
 def _summed(bars: list[Bar]) -> list[Bar]:
     """Return the strongest bars in their order, and one for the sum of the others."""
-    order = sorted(range(len(bars)), key=lambda place: -abs(bars[place].share))
-    rest = [bars[place].share for place in order[MOST_BARS:]]
-    return [bars[place] for place in sorted(order[:MOST_BARS])] + ([Bar(f"{len(rest)} more", sum(rest))] if rest else [])
+    order = sorted(range(len(bars)), key=lambda index: -abs(bars[index].share))
+    rest = [bars[index].share for index in order[MOST_BARS:]]
+    return [bars[index] for index in sorted(order[:MOST_BARS])] + ([Bar(f"{len(rest)} more", sum(rest))] if rest else [])
 
 
 def _bar(piece: Piece) -> Bar:

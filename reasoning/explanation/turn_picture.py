@@ -121,9 +121,9 @@ class _Branch:
                 [Paragraph(one_line(answer_text(answer))), Paragraph(one_line(edge_text(answer)), TINY, "quiet")],
                 width,
                 title=f"{answer_text(answer)}: {edge_text(answer)}",
-                name=f"{turn.turn} {question.value} {place}",
+                name=f"{turn.turn} {question.value} {index}",
             )
-            for place, answer in enumerate(self.answers)
+            for index, answer in enumerate(self.answers)
         ] or [Box("open", [Paragraph(NO_EDGE, style="quiet")], width)]
         self.height = _TITLE + height_of(self.boxes) + _BETWEEN_BRANCHES
 
@@ -155,8 +155,8 @@ def _side_by_side(turn: TurnAnswers, sheet: Sheet) -> None:
     card.place(MARGIN + (wide + gutter if sides[0] else 0.0), top + (height - card.height) / 2)
     for column, tall, onwards in zip(columns, heights, (False, True), strict=True):
         x, y = (card.x + card.width + gutter if onwards else MARGIN), top + (height - tall) / 2
-        for place, branch in enumerate(column, 1):
-            port = card.y + card.height * place / (len(column) + 1)
+        for index, branch in enumerate(column, 1):
+            port = card.y + card.height * index / (len(column) + 1)
             sheet.add(*branch.draw(x, y, (card.x + card.width if onwards else card.x, port), onwards))
             y += branch.height
     sheet.add(*card.draw())

@@ -209,15 +209,15 @@ class Inference:
             raise InputError(f"limit must be >= 0, not {limit}")
         if target is not None and not -len(turns) <= target < len(turns):
             raise InputError(f"there is no turn {target}; the dialogue has {len(turns)}, from 0")
-        places = range(len(turns)) if target is None else [target % len(turns)]
-        texts = [without_speaker(turns[place]) for place in places]
+        indices = range(len(turns)) if target is None else [target % len(turns)]
+        texts = [without_speaker(turns[index]) for index in indices]
         query, signature = claim_query().text, str(self.signature)
-        found = DialogueAnswers()
+        result = DialogueAnswers()
         written = self._written(turns, texts, asked)
-        for place, text, events in zip(places, texts, self.extractor.events_batch(texts), strict=True):
+        for index, text, events in zip(indices, texts, self.extractor.events_batch(texts), strict=True):
             answers = {question: (*self.answers_to(events, question, limit), *next(written)) for question in asked}
-            found.append(TurnAnswers(place, text, tuple(event.text for event in events), answers, query, signature))
-        return found
+            result.append(TurnAnswers(index, text, tuple(event.text for event in events), answers, query, signature))
+        return result
 
     def _written(self, turns: Sequence[str], texts: Sequence[str], asked: Sequence[Question]) -> Iterator[tuple[Answer, ...]]:
         """Yield what the writer answers to each question about each turn, nothing without a writer."""
@@ -252,8 +252,8 @@ class Inference:
         """Return the answers of the first source that has any for an event under a reading."""
         if reading.concepts:
             return self.lookup.of_concepts(phrases_of(event), reading)
-        if found := self.lookup.own(event.text, reading):
-            return found
+        if result := self.lookup.own(event.text, reading):
+            return result
         if not reading.backwards:
             for source in self._sources:
                 [known] = source.find([Query(event.text, reading.relation)])

@@ -35,7 +35,7 @@ class Interval(NamedTuple):
 def chosen(scores: Sequence[float], number: int | None = None) -> tuple[int, ...]:
     """Return the indices of the best choices, ascending: ``number`` of them, by default half, rounded up, as usual in CICERO
     v2."""
-    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
     return tuple(sorted(order[: taken(len(scores), number)]))
 
 

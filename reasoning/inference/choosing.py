@@ -158,7 +158,7 @@ class Chooser:
             yield from self.choose(batch, number)
 
     def _judged(self, text: str, shares: Any, evidence: tuple[Evidence, ...], by_graph: bool) -> JudgedChoice:
-        by_judge = {name: float(shares[self._owner == place].sum()) for place, name in enumerate(self.judges)}
+        by_judge = {name: float(shares[self._owner == index].sum()) for index, name in enumerate(self.judges)}
         return JudgedChoice(text, sum(by_judge.values()), by_judge, evidence, NO_EDGE if by_graph and not evidence else "")
 
 

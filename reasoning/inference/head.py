@@ -48,14 +48,14 @@ class Head:
 
     def scores(self, values: Matrix) -> Matrix:
         """Return the score of each choice, shape (choices,); the scores of an instance have the mean 0."""
-        found: Matrix = self.shares(values).sum(axis=1)
-        return found
+        result: Matrix = self.shares(values).sum(axis=1)
+        return result
 
 
 def centred(values: Matrix) -> Matrix:
     """Return features minus their mean over the choices of the instance."""
-    found: Matrix = values - values.mean(axis=0)
-    return found
+    result: Matrix = values - values.mean(axis=0)
+    return result
 
 
 class Heads:
@@ -118,10 +118,10 @@ def heads_from(data: bytes, name: str) -> Heads:
 
 def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
     """Return a mapping of names to finite numbers; raise ValueError for others."""
-    found = {str(name): float(value) for name, value in given.items()}
-    if not all(map(isfinite, found.values())):
+    result = {str(name): float(value) for name, value in given.items()}
+    if not all(map(isfinite, result.values())):
         raise ValueError("it contains numbers that are not finite")
-    return found
+    return result
 
 
 def open_heads(path: Path | str) -> Heads:

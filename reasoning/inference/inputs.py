@@ -88,7 +88,7 @@ def question_input(
 
 def choice_input(one: Instance, *, fits: Fits | None = None) -> str:
     r"""Return ``Q \n target: T \n (0) c0 (1) c1 … \n context: …``; ``fits`` is as for :func:`question_input`."""
-    choices = " ".join(f"({place}) {choice}" for place, choice in enumerate(one.choices))
+    choices = " ".join(f"({index}) {choice}" for index, choice in enumerate(one.choices))
     return _with_context([one.question.text, f"target: {one.target}", choices], one.target, one.dialogue, fits)
 
 
@@ -102,15 +102,15 @@ def written_choices(text: str, choices: Sequence[str]) -> tuple[int, ...]:
     part."""
     found: set[int] = set()
     for part in _SPLIT.split(text):
-        place = _place(" ".join(part.split()), [" ".join(choice.split()) for choice in choices])
-        if place is not None:
-            found.add(place)
+        index = _place(" ".join(part.split()), [" ".join(choice.split()) for choice in choices])
+        if index is not None:
+            found.add(index)
     return tuple(sorted(found))
 
 
 def answers_of(one: Instance) -> tuple[str, ...]:
     """Return the answers that people wrote, for version 2 those that are right."""
-    return tuple(one.choices[place] for place in one.human or one.correct)
+    return tuple(one.choices[index] for index in one.human or one.correct)
 
 
 def generation_examples(
@@ -121,7 +121,7 @@ def generation_examples(
     for one in instances:
         for answer in answers_of(one)[:1]:
             known.setdefault((one.id, one.target, one.question), answer)
-    found = []
+    result = []
     for one in instances:
         answers = answers_of(one)
         for subtask in subtasks if answers else ():
@@ -136,8 +136,8 @@ def generation_examples(
                     continue
                 given = (subtask.given, other)
             source = question_input(one.question, one.target, dialogue, given=given, fits=fits)
-            found.append(Example(source, answers, subtask.value, one.id))
-    return found
+            result.append(Example(source, answers, subtask.value, one.id))
+    return result
 
 
 def _with_context(parts: Sequence[str], target: str, dialogue: Sequence[str], fits: Fits | None) -> str:
@@ -154,9 +154,9 @@ def _place(part: str, choices: Sequence[str]) -> int | None:
         return None
     for clean in (str, _unquoted):
         wanted = clean(part)
-        for place, choice in enumerate(choices):
+        for index, choice in enumerate(choices):
             if clean(choice) == wanted:
-                return place
+                return index
     words = set(_WORD.findall(part.lower()))
     shared = [len(words.intersection(_WORD.findall(choice.lower()))) for choice in choices]
     return shared.index(max(shared)) if any(shared) else None

@@ -66,14 +66,14 @@ class Similarity:
         turns = [[without_speaker(turn) or turn for turn in one.dialogue] for one in instances]
         texts = sorted({text for one, each in zip(instances, turns, strict=True) for text in (*each, one.target, *one.choices)})
         vectors = dict(zip(texts, self.encoder.encode(texts), strict=True))
-        found = []
+        result = []
         for one, each in zip(instances, turns, strict=True):
             choices = np.array([vectors[choice] for choice in one.choices])
             dialogue = choices @ np.array([vectors[turn] for turn in each]).T
             following = dialogue[:, min(one.place + 1, len(each) - 1)]
             columns = (choices @ vectors[one.target], dialogue.mean(1), dialogue.max(1), following)
-            found.append(np.stack(columns, axis=1).astype(np.float64))
-        return found
+            result.append(np.stack(columns, axis=1).astype(np.float64))
+        return result
 
 
 # The graph.
@@ -140,8 +140,8 @@ class GraphJudge:
     def grounds(self, one: Instance) -> list[Grounds]:
         """Return what the graph says of each choice."""
         turns = [without_speaker(turn) for turn in one.dialogue]
-        place = one.place
-        events = self.inference.extractor.events_batch([turns[place]])[0]
+        index = one.place
+        events = self.inference.extractor.events_batch([turns[index]])[0]
         lookup = self.inference.lookup
         readings = [(reading, "for") for reading in READINGS[one.question]]
         readings += [(reading, "against") for reading in AGAINST[one.question] if reading not in READINGS[one.question]]
@@ -239,8 +239,8 @@ def form_of(choices: Sequence[str]) -> Matrix:
     """Return the features of :data:`FORM` of an instance's choices, shape (choices, 4)."""
     words = [frozenset(words_in(choice)) for choice in choices]
     rows = []
-    for place, choice in enumerate(choices):
-        others = [len(words[place] & other) / max(1, len(words[place] | other)) for n, other in enumerate(words) if n != place]
+    for index, choice in enumerate(choices):
+        others = [len(words[index] & other) / max(1, len(words[index] | other)) for n, other in enumerate(words) if n != index]
         denials, opposing = len(DENIAL.findall(choice)), len(OPPOSING.findall(choice))
         rows.append((log(1 + len(choice)), min(denials, 2), min(opposing, 2), sum(others) / len(others)))
     return np.array(rows, dtype=np.float64)
@@ -268,8 +268,8 @@ class FormModel:
     def log_odds(self, choices: Sequence[str]) -> Matrix:
         """Return the log-odds of each choice, to be compared with those of the others, shape (choices,)."""
         known = [sum(self.terms.get(term, 0.0) for term in terms_of(choice)) for choice in choices]
-        found: Matrix = form_of(choices) @ np.array([self.form[name] for name in FORM]) + np.array(known)
-        return found
+        result: Matrix = form_of(choices) @ np.array([self.form[name] for name in FORM]) + np.array(known)
+        return result
 
 
 class AnswerOnly:

@@ -71,7 +71,7 @@ class Lookup:
 
     def near(self, event: str, reading: Reading, limit: int) -> list[Hit]:
         """Return what the graph says of the ``limit`` events nearest to ``event`` by their words that have an answer."""
-        found: list[Hit] = []
+        result: list[Hit] = []
         events = 0
         for number, likeness in self._near(event, backwards=reading.backwards):
             if reading.backwards:
@@ -79,11 +79,11 @@ class Lookup:
             else:
                 tails = self.tails.of(number, reading.relation, Origin.NEAREST, likeness)
                 more = [Hit(tail.text, tail, None, likeness) for tail in tails]
-            found += more
+            result += more
             events += bool(more)
             if events == limit:
                 break
-        return found
+        return result
 
     def of_concepts(self, phrases: Sequence[str], reading: Reading) -> list[Hit]:
         """Return the ends of ConceptNet's edges at the first of ``phrases`` that is a concept with such an edge."""
@@ -119,21 +119,21 @@ class Lookup:
         keys: dict[tuple[int, str], str] = {}
         for relation in sorted(relations & set(self.table.relations)):
             for head in range(len(self.table.heads)):
-                for place, row in enumerate(self.table.rows(head, relation)):
+                for index, row in enumerate(self.table.rows(head, relation)):
                     text = self.table.tails[row.tail]
                     if text == NOTHING or self.table.is_generated[row.source]:
                         continue
                     key = keys.get((row.tail, relation))
                     if key is None:
                         key = keys[row.tail, relation] = comparison_key(text, relation)
-                    found[relation, key].append((head, place))
+                    found[relation, key].append((head, index))
         return dict(found)
 
     def _from_tail(self, key: str, reading: Reading, likeness: float) -> list[Hit]:
         """Return the heads whose tail under the relation has this key, in the order of the table."""
         hits = []
-        for head, place in self._by_tail.get((reading.relation, key), ()):
-            row = self.table.rows(head, reading.relation)[place]
+        for head, index in self._by_tail.get((reading.relation, key), ()):
+            row = self.table.rows(head, reading.relation)[index]
             origin = Origin.GRAPH if likeness == 1.0 else Origin.NEAREST
             name, source = self.table.heads[head], self.table.sources[row.source]
             tail = KnownTail(self.table.tails[row.tail], self.table.forms[row.form], origin, name, likeness, source)
@@ -171,11 +171,11 @@ class _WordIndex:
         self._unknown = log(1 + len(keys))
         self._length = np.array([self._norm(each) for each in words])
         self._denied = np.array([bool(_DENIALS & set(key.split())) for key in keys], dtype=bool)
-        places: dict[str, list[int]] = defaultdict(list)
+        indices: dict[str, list[int]] = defaultdict(list)
         for number, each in enumerate(words):
             for word in each:
-                places[word].append(number)
-        self._places: dict[str, NDArray[np.int64]] = {word: np.array(each, np.int64) for word, each in places.items()}
+                indices[word].append(number)
+        self._places: dict[str, NDArray[np.int64]] = {word: np.array(each, np.int64) for word, each in indices.items()}
 
     def near(self, key: str) -> list[tuple[int, float]]:
         """Return the near keys, nearest first; denied ones for a denied key alone, and none that says less about the same

@@ -124,19 +124,19 @@ class TrainedModel:
         columns = [-self.opened.losses(prompts, list(one.choices))]
         if chooses:
             taken = written_choices(self._written([source])[0], one.choices)
-            columns.append(np.array([float(place in taken) for place in range(len(one.choices))]))
+            columns.append(np.array([float(index in taken) for index in range(len(one.choices))]))
         return np.stack(columns, axis=1)
 
     def _written(self, sources: Sequence[str]) -> list[str]:
         assert not isinstance(self.opened, ScoringEncoder)
         prompts = [prompt_for(self.opened, source) for source in sources]
-        order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
+        order = sorted(range(len(prompts)), key=lambda index: len(prompts[index]))
         texts = [""] * len(prompts)
         for start in range(0, len(order), _BATCH):
-            places = order[start : start + _BATCH]
-            found = self.opened.write([prompts[place] for place in places], BEAMS)[0][::BEAMS]
-            for place, text in zip(places, found, strict=True):
-                texts[place] = text.strip()
+            indices = order[start : start + _BATCH]
+            found = self.opened.write([prompts[index] for index in indices], BEAMS)[0][::BEAMS]
+            for index, text in zip(indices, found, strict=True):
+                texts[index] = text.strip()
         return texts
 
 

@@ -240,9 +240,9 @@ class Grounding(BatchScoring):
         parallel: list[Path] = []
         if edges is not None and nearest.hops == 1:
             first = max(nearest.concepts, key=lambda one: edges[one, mention.concept].strength)  # the first of equals
-            some = edges[first, mention.concept].assertions
-            if value >= (SHOWN_TELLING if some[0].relation in TELLING else SHOWN_EDGE):
-                path, *parallel = (Path((first, mention.concept), (edge,)) for edge in some[: 1 + PARALLEL])
+            assertions = edges[first, mention.concept].assertions
+            if value >= (SHOWN_TELLING if assertions[0].relation in TELLING else SHOWN_EDGE):
+                path, *parallel = (Path((first, mention.concept), (edge,)) for edge in assertions[: 1 + PARALLEL])
         elif edges is not None and nearest.hops and value >= SHOWN:
             path = self._most_specific(nearest, mention.concept)
             first = path.nodes[0]
@@ -364,7 +364,7 @@ class Talk:
         uris = sorted(weights)
         ends = np.cumsum([weights[uri] for uri in uris])
         middles = (2 * np.arange(draws, dtype=np.int64) + 1) * int(ends[-1]) // (2 * draws)
-        return Counter(uris[place] for place in np.searchsorted(ends, middles, side="right").tolist())
+        return Counter(uris[index] for index in np.searchsorted(ends, middles, side="right").tolist())
 
 
 @lru_cache(maxsize=1)
@@ -402,8 +402,8 @@ class Background:
         for hops, group in groupby(sorted(pairs, key=lambda near: (near[1], near[0])), key=lambda near: near[1]):
             concepts = [concept for concept, _ in group]
             for start in range(0, len(concepts), _BATCH):
-                some = concepts[start : start + _BATCH]
-                found |= {(concept, hops): part for concept, part in zip(some, self._parts(some, hops), strict=True)}
+                block = concepts[start : start + _BATCH]
+                found |= {(concept, hops): part for concept, part in zip(block, self._parts(block, hops), strict=True)}
         return [found[near] for near in pairs]
 
     def _parts(self, concepts: Sequence[str], hops: int) -> list[float]:

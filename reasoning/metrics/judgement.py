@@ -151,7 +151,7 @@ class Judgement(BatchScoring):
         """
         turns, response = pair
         words = list(_WORD.finditer(response))[:_MOST_WORDS]
-        cut = [(*turns[:place], _LEFT_OUT, *turns[place + 1 :]) for place in range(len(turns))]
+        cut = [(*turns[:index], _LEFT_OUT, *turns[index + 1 :]) for index in range(len(turns))]
         without = [f"{response[: word.start()].rstrip()} {response[word.end() :].lstrip()}".strip() for word in words]
         odds = self.log_odds([*((left, response) for left in cut), *((turns, left) for left in without)])
         names = [f"turn {number}{', the last one,' if number == len(turns) else ''}" for number in range(1, len(turns) + 1)]

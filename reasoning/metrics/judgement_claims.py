@@ -69,14 +69,14 @@ class GraphClaims:
 
         Those between events come before those between concepts, then the heavier ones. They contribute nothing to the score.
         """
-        found = []
+        result = []
         for concepts, (turns, response) in zip(self._between_concepts(pairs), pairs, strict=True):
             events = self.between_events(turns, response)
             known = {claim.path.assertions for claim in events}
             claims = [*events, *(claim for claim in concepts if claim.path.assertions not in known)]
             sides = [[claim for claim in claims if claim.against is against][:_MOST] for against in (True, False)]
-            found.append(tuple(map(_piece, chain.from_iterable(sides))))
-        return found
+            result.append(tuple(map(_piece, chain.from_iterable(sides))))
+        return result
 
     def _between_concepts(self, pairs: Sequence[Pair]) -> Iterator[list[Claim]]:
         """Yield the assertions between concepts of the turns and of the response of each pair, the heaviest first."""
@@ -97,7 +97,7 @@ class GraphClaims:
         Args:
             turns: oldest first; the last one is of the other speaker, the one before it of the speaker of the response.
         """
-        speakers: list[Speaker] = [1 if (len(turns) - place) % 2 == 0 else 0 for place in range(len(turns) + 1)]
+        speakers: list[Speaker] = [1 if (len(turns) - index) % 2 == 0 else 0 for index in range(len(turns) + 1)]
         said = list(zip((*turns, response), speakers, strict=True))
         *before, own = resolved(*self._clauses.read(said))
         stated = [(text, clause) for text, clauses in zip(turns, before, strict=True) for clause in clauses if _is_fact(clause)]
@@ -118,16 +118,16 @@ class GraphClaims:
 
     def _relations(self, event: str) -> list[Assertion]:
         """Return what the graph says that an event needs or is hindered by, under any wording that it holds the event by."""
-        found = self._known.get(event)
-        if found is None:
+        result = self._known.get(event)
+        if result is None:
             graph, wordings = self.linker.graph, head_forms(event)
-            found = [one for form in wordings for relation in (HINDRANCES[0], NEEDS[0]) for one in graph.tails(form, relation)]
+            result = [one for form in wordings for relation in (HINDRANCES[0], NEEDS[0]) for one in graph.tails(form, relation)]
             for concept in dict.fromkeys(uri for uri in graph.resolve(wordings) if uri is not None):
                 near = [one.uri for one in graph.neighbours(concept, 1, None, [HINDRANCES[1], NEEDS[1]])]
                 steps = [path.assertions[0] for path in graph.triples_between([concept], near)] if near else []
-                found += [one for one in steps if one.head == concept and one.relation in (HINDRANCES[1], NEEDS[1])]
-            self._known.put(event, found)
-        return found
+                result += [one for one in steps if one.head == concept and one.relation in (HINDRANCES[1], NEEDS[1])]
+            self._known.put(event, result)
+        return result
 
 
 def _is_fact(clause: Clause) -> bool:

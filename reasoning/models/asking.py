@@ -86,7 +86,7 @@ class YesNoPrompt:
         """
         if not replies:
             return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
-        number = {text: place for place, text in enumerate(dict.fromkeys(text for text, _ in replies))}
+        number = {text: index for index, text in enumerate(dict.fromkeys(text for text, _ in replies))}
         distinct = list(dict.fromkeys(replies))
         start, after = template_tokens(self.causal, self.template)
         rows = [
@@ -96,8 +96,8 @@ class YesNoPrompt:
         yes, no = self.answers if margins else ((), ())
         prefixes = [row[-self._text_tokens :] for row in self.causal.tokens(list(number))]
         ends = self._reader.ends(start, prefixes, rows, layers, [*yes, *no])
-        places = {reply: place for place, reply in enumerate(distinct)}
-        back = [places[reply] for reply in replies]
+        indices = {reply: index for index, reply in enumerate(distinct)}
+        back = [indices[reply] for reply in replies]
         found = np.full(len(distinct), np.nan)
         if margins:
             found = np.logaddexp.reduce(ends.logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(

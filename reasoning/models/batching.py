@@ -24,8 +24,8 @@ def together(lengths: Sequence[int], most: int) -> list[list[int]]:
         lengths: tokens of each text.
         most: tokens of a batch, padding included; a batch of one text may have more.
     """
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
-    kinds = [(max(length, 1), len(list(same))) for length, same in groupby(lengths[place] for place in order)]
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    kinds = [(max(length, 1), len(list(same))) for length, same in groupby(lengths[index] for index in order)]
     ends = list(accumulate((count for _, count in kinds), initial=0))
     cheapest, since = [0.0] + [inf] * len(kinds), [0] * len(ends)
     for start, (longest, _) in enumerate(kinds):

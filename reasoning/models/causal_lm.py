@@ -129,8 +129,8 @@ class CausalModel:
             given = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True, verbose=False) if texts else {}
         except (TypeError, ValueError) as error:
             raise InputError("a turn is not a text, or contains half a surrogate pair; give texts") from error
-        found: list[list[int]] = given.get("input_ids", [])
-        return found
+        result: list[list[int]] = given.get("input_ids", [])
+        return result
 
     def _tokens(self, turns: Iterator[str]) -> dict[str, list[int]]:
         texts = list(dict.fromkeys(turns))
@@ -164,8 +164,8 @@ class CausalModel:
         sequence).
         """
         sequences.sort(key=lambda one: (-len(one.ids), one))
-        for places in together([len(one.ids) for one in sequences], self.batch_tokens):
-            yield [sequences[place] for place in places]
+        for indices in together([len(one.ids) for one in sequences], self.batch_tokens):
+            yield [sequences[index] for index in indices]
 
     def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the loss of every counted token of one padded batch, and the index of its sequence."""
@@ -279,10 +279,10 @@ def share_causal(
     need("torch", extra_of(model))
     key = (find_model(model, gguf=True).digest, dtype, device, layers)
     with _sharing:
-        found = _shared.get(key)
-        if found is None:
-            found = _shared[key] = open_causal(model, device=device, dtype=dtype)
-        return found
+        result = _shared.get(key)
+        if result is None:
+            result = _shared[key] = open_causal(model, device=device, dtype=dtype)
+        return result
 
 
 def _turns(turns: Sequence[str]) -> Sequence[str]:

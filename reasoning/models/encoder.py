@@ -101,18 +101,18 @@ class TextEncoder:
         with self._lock:
             known = {text: self._cache.get(text) if keep else None for text in dict.fromkeys(texts)}
             fresh = [text for text, vector in known.items() if vector is None]
-            for places, rows in self._batches(fresh):
+            for indices, rows in self._batches(fresh):
                 vectors = self._run(rows)
-                for place, vector in zip(places, vectors, strict=True):
-                    known[fresh[place]] = vector
+                for index, vector in zip(indices, vectors, strict=True):
+                    known[fresh[index]] = vector
                     if keep:
-                        self._cache.put(fresh[place], vector.copy())
+                        self._cache.put(fresh[index], vector.copy())
                 if progress is not None:
-                    progress(len(places))
-        found = np.empty((len(texts), len(POOLED) * self._width), dtype=np.float32)
+                    progress(len(indices))
+        result = np.empty((len(texts), len(POOLED) * self._width), dtype=np.float32)
         for row, text in enumerate(texts):
-            found[row] = known[text]
-        return found
+            result[row] = known[text]
+        return result
 
     def grow(self, cache_size: int) -> None:
         """Raise the size of the cache to at least ``cache_size`` texts."""
@@ -132,8 +132,8 @@ class TextEncoder:
         if not texts:
             return
         ids = self.tokens(texts)
-        for places in together([len(row) for row in ids], self.batch_tokens):
-            yield places, [ids[place] for place in places]
+        for indices in together([len(row) for row in ids], self.batch_tokens):
+            yield indices, [ids[index] for index in indices]
 
     def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:
         torch = self._torch
@@ -141,10 +141,10 @@ class TextEncoder:
         ids, inside = padded(rows, self.pad)
         with torch.inference_mode():
             mask = torch.from_numpy(inside).to(device)
-            found: Vectors = pooled_states(self.model, torch.from_numpy(ids).to(device), mask).cpu().numpy()
-        if not np.isfinite(found).all():
+            result: Vectors = pooled_states(self.model, torch.from_numpy(ids).to(device), mask).cpu().numpy()
+        if not np.isfinite(result).all():
             raise ModelError(f"the encoder {self.files.given!r} gives NaN or infinity for some texts; give another encoder")
-        return found
+        return result
 
 
 def pooled_states(model: Any, ids: Any, mask: Any) -> Any:

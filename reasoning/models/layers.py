@@ -14,7 +14,7 @@ def top_layers(model: Any, number: int) -> dict[str, Any]:
     name, stack = _stack(model)
     if not 1 <= number <= len(stack):
         raise InputError(f"the number of layers to train must be from 1 to {len(stack)}, not {number}")
-    return {f"{name}.{place}": layer for place, layer in list(enumerate(stack))[-number:]}
+    return {f"{name}.{index}": layer for index, layer in list(enumerate(stack))[-number:]}
 
 
 def cut_above(model: Any, number: int) -> None:

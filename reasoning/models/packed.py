@@ -112,7 +112,7 @@ class PackedReader:
             spans.append(slice(stop, stop + len(node.tokens)))
             stop += len(node.tokens)
         tokens = [token for node in nodes for token in node.tokens]
-        positions = [node.before + place for node in nodes for place in range(len(node.tokens))]
+        positions = [node.before + index for node in nodes for index in range(len(node.tokens))]
         half = self.causal.dtype != "float32"
         filler = [self.causal.end] * (-stop % _ROWS) if half else []
         with _attention_by_text(self.causal.model, nodes, spans), _rows_at_a_time(self.causal.model, _ROWS if half else None):
@@ -122,7 +122,7 @@ class PackedReader:
                 use_cache=False,
             )
         texts = [(node.place, span) for node, span in zip(nodes, spans, strict=True) if node.place is not None]
-        yield _Batch([place for place, _ in texts], [span for _, span in texts], output[0][0])
+        yield _Batch([index for index, _ in texts], [span for _, span in texts], output[0][0])
 
     def _read_singly(self, nodes: Sequence[_Node]) -> Iterator[_Batch]:
         """Read each text whole and alone, with a model whose attention cannot be replaced."""
@@ -168,10 +168,10 @@ class _Node:
         keys: keys and values of these tokens by layer, once they are read; not stored for texts.
     """
 
-    def __init__(self, tokens: Sequence[int], parent: _Node | None, place: int | None = None) -> None:
+    def __init__(self, tokens: Sequence[int], parent: _Node | None, index: int | None = None) -> None:
         self.tokens = tokens
         self.parent = parent
-        self.place = place
+        self.place = index
         self.before: int = parent.before + len(parent.tokens) if parent is not None else 0
         self.keys: dict[int, tuple[Any, Any]] = {}
 
@@ -187,18 +187,18 @@ class _Node:
 def _passes(root: _Node, prefixes: Sequence[Sequence[int]], rows: Continued, most: int) -> Iterator[list[_Node]]:
     """Yield the nodes to read in each pass, at most ``most`` tokens or one text with its prefix."""
     owned: dict[int, list[int]] = {}
-    for place, (prefix, _) in enumerate(rows):
-        owned.setdefault(prefix, []).append(place)
+    for index, (prefix, _) in enumerate(rows):
+        owned.setdefault(prefix, []).append(index)
     unread = [] if root.keys or not root.tokens else [root]
     nodes: list[_Node] = []
     size = 0
-    for prefix, places in sorted(owned.items()):
+    for prefix, indices in sorted(owned.items()):
         parent = root
         if prefixes[prefix]:
             parent = _Node(prefixes[prefix], root)
             unread.append(parent)
-        for place in places:
-            unread.append(_Node(rows[place][1], parent, place))
+        for index in indices:
+            unread.append(_Node(rows[index][1], parent, index))
             more = sum(len(node.tokens) for node in unread)
             if nodes and size + more > most:
                 yield nodes

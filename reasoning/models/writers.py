@@ -127,8 +127,8 @@ class CausalWriter:
         """Return the mean loss; see :class:`Writer`. Texts of similar length are batched together, which avoids padding."""
         rows, starts = self._rows(prompts, tails)
         found = [
-            self.causal.nats([rows[place] for place in places], [starts[place] for place in places])[0]
-            for places in together([len(row) for row in rows], self.causal.batch_tokens)
+            self.causal.nats([rows[index] for index in indices], [starts[index] for index in indices])[0]
+            for indices in together([len(row) for row in rows], self.causal.batch_tokens)
         ]
         return self._torch.cat(found).mean()
 
@@ -186,5 +186,5 @@ _PLAIN = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 def _scores(out: Any) -> list[float]:
     """Mean log-probabilities per token from beam search; zeros without a search (one beam)."""
     given = out.get("sequences_scores")
-    found: list[float] = [0.0] * len(out.sequences) if given is None else given.tolist()
-    return found
+    result: list[float] = [0.0] * len(out.sequences) if given is None else given.tolist()
+    return result

@@ -106,12 +106,12 @@ def measure(
         rows = coded(model, turns[start : start + _AT_ONCE], longest)
         for batch in together([len(ids) for ids, _ in rows], model.batch_tokens):
             with torch.inference_mode():
-                losses, owners = model.nats([rows[place][0] for place in batch], [rows[place][1] for place in batch])
+                losses, owners = model.nats([rows[index][0] for index in batch], [rows[index][1] for index in batch])
             found = losses.double().cpu().numpy()
             model.check_finite(found)
-            places = start + np.array(batch)
-            nats[places] = np.bincount(owners, weights=found, minlength=len(batch))
-            tokens[places] = np.bincount(owners, minlength=len(batch))
+            indices = start + np.array(batch)
+            nats[indices] = np.bincount(owners, weights=found, minlength=len(batch))
+            tokens[indices] = np.bincount(owners, minlength=len(batch))
         progress(min(start + _AT_ONCE, len(turns)))
     return Perplexity(nats, tokens)
 
@@ -165,14 +165,14 @@ class Responder:
         prompts = [_prompt(history) for history in histories]
         room = self.model.max_length - self.most - 1
         ids = [(self.model.begin, *row[max(0, len(row) - min(room, LONGEST)) :]) for row in self.model.tokens(prompts)]
-        jobs = [(place, number) for place in range(len(prompts)) for number in range(samples)]
+        jobs = [(index, number) for index in range(len(prompts)) for number in range(samples)]
         jobs.sort(key=lambda job: (len(ids[job[0]]), job))
         found: dict[tuple[int, int], str] = {}
         for start in range(0, len(jobs), self._batch_size):
             batch = jobs[start : start + self._batch_size]
-            chances = [_Chances(self.seed, prompts[place], number) for place, number in batch]
-            found.update(zip(batch, self._sample([ids[place] for place, _ in batch], chances), strict=True))
-        return [tuple(found[place, number] for number in range(samples)) for place in range(len(prompts))]
+            chances = [_Chances(self.seed, prompts[index], number) for index, number in batch]
+            found.update(zip(batch, self._sample([ids[index] for index, _ in batch], chances), strict=True))
+        return [tuple(found[index, number] for number in range(samples)) for index in range(len(prompts))]
 
     def _sample(self, prompts: Sequence[tuple[int, ...]], chances: Sequence[_Chances]) -> list[str]:
         """Sample a response after each prompt, token by token, all rows together."""
@@ -181,21 +181,21 @@ class Responder:
         backwards, right = padded([prompt[::-1] for prompt in prompts], self.model.end)
         inside = right[:, ::-1].copy()  # padded on the left, so that every row continues at the same place
         tokens, mask = (torch.from_numpy(array).to(device) for array in (backwards[:, ::-1].copy(), inside.astype(np.int64)))
-        places = (mask.cumsum(1) - 1).clamp(min=0)
+        indices = (mask.cumsum(1) - 1).clamp(min=0)
         live, past = list(range(len(prompts))), None
         with torch.inference_mode():
             for _ in range(self.most):
                 out = self.model.model(
-                    input_ids=tokens, attention_mask=mask, position_ids=places, past_key_values=past, use_cache=True
+                    input_ids=tokens, attention_mask=mask, position_ids=indices, past_key_values=past, use_cache=True
                 )
                 past = out.past_key_values
                 logits = self._logits(out.logits[:, -1])
                 drawn = []
-                for place, row in zip(live, logits, strict=True):
-                    noise = chances[place].gumbel(len(row))
+                for index, row in zip(live, logits, strict=True):
+                    noise = chances[index].gumbel(len(row))
                     token = self._draw(row, noise, _CLOSE)
-                    drawn.append(self._alone((*prompts[place], *rows[place]), noise) if token is None else token)
-                    rows[place].append(drawn[-1])
+                    drawn.append(self._alone((*prompts[index], *rows[index]), noise) if token is None else token)
+                    rows[index].append(drawn[-1])
                 going = [at for at, token in enumerate(drawn) if not self._ends(token)]
                 if not going:
                     break
@@ -205,7 +205,7 @@ class Responder:
                 live = [live[at] for at in going]
                 tokens = torch.tensor([[drawn[at]] for at in going], device=device)
                 mask = torch.cat([mask[kept], torch.ones_like(mask[kept][:, :1])], 1)
-                places = places[kept][:, -1:] + 1
+                indices = indices[kept][:, -1:] + 1
         return [one_line(self._text(row)) for row in rows]
 
     def _logits(self, found: Any) -> NDArray[np.float64]:

@@ -148,9 +148,9 @@ class SpacyAnalyser:
         self._zone.words += len(doc)
         kinds = self._kinds
         tokens = []
-        for place, (word, lemma_so_far, part, features, start, length) in enumerate(doc.to_array(_ATTRIBUTES).tolist()):
+        for index, (word, lemma_so_far, part, features, start, length) in enumerate(doc.to_array(_ATTRIBUTES).tolist()):
             key = word, lemma_so_far, part, features
-            kind = kinds[key] if key in kinds else kinds.learn(key, doc[place])
+            kind = kinds[key] if key in kinds else kinds.learn(key, doc[index])
             if kind is None:
                 continue
             end = start + length

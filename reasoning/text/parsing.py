@@ -86,15 +86,15 @@ class Parser:
         self._zone.words += len(doc)
         rows = doc.to_array(list(_COLUMNS)).astype(np.int64).reshape(-1, len(_COLUMNS)).tolist()
         blank = [self._string(row[0]).isspace() for row in rows]
-        kept = [place for place in range(len(rows)) if not blank[place]]
-        numbers = {place: number for number, place in enumerate(kept)}
+        kept = [index for index in range(len(rows)) if not blank[index]]
+        numbers = {index: number for number, index in enumerate(kept)}
         words = []
         sentence = -1
         ends = True
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             orth, lemma, pos, tag, relation, _, begins, start, length = row
             ends = ends or begins == 1
-            if blank[place]:
+            if blank[index]:
                 continue
             sentence += ends
             ends = False
@@ -103,7 +103,7 @@ class Parser:
                 start, end = offsets[start], offsets[end - 1] + 1
             text = self._string(orth)
             texts = (self._string(lemma).lower() or text.lower(), self._string(pos), self._string(tag), self._string(relation))
-            words.append(Word(text, start, end, *texts, numbers[_head(place, rows, blank)], sentence))
+            words.append(Word(text, start, end, *texts, numbers[_head(index, rows, blank)], sentence))
         return tuple(words)
 
     def _string(self, number: int) -> str:
@@ -115,13 +115,13 @@ class Parser:
         return text
 
 
-def _head(place: int, rows: list[list[int]], blank: list[bool]) -> int:
-    """Return the index of the first ancestor of the word at ``place`` that is not white space, else ``place``."""
-    head = place + rows[place][_HEAD]
+def _head(index: int, rows: list[list[int]], blank: list[bool]) -> int:
+    """Return the index of the first ancestor of the word at ``index`` that is not white space, else ``index``."""
+    head = index + rows[index][_HEAD]
     while blank[head]:
         above = head + rows[head][_HEAD]
         if above == head:
-            return place
+            return index
         head = above
     return head
 

@@ -194,9 +194,9 @@ def _letters() -> tuple[Counter[str], Counter[str]]:
     twos: Counter[str] = Counter()
     for word in _vocabulary():
         spaced = f"  {word} "
-        for place in range(len(spaced) - 2):
-            threes[spaced[place : place + 3]] += 1
-            twos[spaced[place : place + 2]] += 1
+        for index in range(len(spaced) - 2):
+            threes[spaced[index : index + 3]] += 1
+            twos[spaced[index : index + 2]] += 1
     return threes, twos
 
 
@@ -204,5 +204,5 @@ def _log_probability(word: str) -> float:
     """Return the sum of log2 P(letter | two letters before) over a word and its end; add-0.1 smoothing over 30 letters."""
     threes, twos = _letters()
     spaced = f"  {word} "
-    parts = (spaced[place : place + 3] for place in range(len(spaced) - 2))
+    parts = (spaced[index : index + 3] for index in range(len(spaced) - 2))
     return sum(log2((threes[part] + 0.1) / (twos[part[:2]] + 3)) for part in parts)

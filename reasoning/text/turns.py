@@ -13,7 +13,7 @@ RECENT = 4
 
 def transcript(turns: Sequence[str], end: str = NEXT_TURN) -> str:
     """Return turns as lines of two speakers, of which B gives the last one, followed by ``end``."""
-    lines = [f"{_SPEAKERS[(len(turns) - place) % 2]}: {one_line(turn)}\n" for place, turn in enumerate(turns)]
+    lines = [f"{_SPEAKERS[(len(turns) - index) % 2]}: {one_line(turn)}\n" for index, turn in enumerate(turns)]
     return "".join([*lines, end])
 
 

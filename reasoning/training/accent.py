@@ -86,19 +86,19 @@ def examples_of(
         raise InputError(f"none_examples is {none_examples}; it must be >= 0")
     items = [fit(Item(row.history, row.response)) for row in rows]
     rng = random.Random(seed)
-    found = []
+    result = []
     for relation in RELATIONS:
         without = []
         for row, item in zip(rows, items, strict=True):
             own = [one for one in row.tuples if one[1] == relation]
-            found += [Example(prompt(relation, item), answer(one[0], one[2])) for one in own]
+            result += [Example(prompt(relation, item), answer(one[0], one[2])) for one in own]
             if not own:
                 without.append(item)
         drawn = rng.sample(without, min(none_examples, len(without)))
-        found += [Example(prompt(relation, item), NONE) for item in drawn]
-    if all(example.target == NONE for example in found):
+        result += [Example(prompt(relation, item), NONE) for item in drawn]
+    if all(example.target == NONE for example in result):
         raise InputError("there is no event tuple to train on; give rows with tuples")
-    return found
+    return result
 
 
 def train_extractor(
@@ -112,8 +112,8 @@ def train_extractor(
     progress: Progress | None = None,
 ) -> Trained:
     """Fine-tune the sequence-to-sequence ``model`` on tuples and write it to ``output`` with its card, or continue such a run."""
-    place = Path(output)
-    check_folder(place, RECORD, "an extractor")
+    folder = Path(output)
+    check_folder(folder, RECORD, "an extractor")
     recipe = recipe or ExtractorRecipe()
     recipe.check()
     files = find_model(model)
@@ -131,14 +131,14 @@ def train_extractor(
     writer = Seq2SeqWriter(opened, tokenizer, Limits(2 * recipe.max_length, longest=recipe.max_length))
 
     def loss_of(batch: Sequence[int], _: np.random.Generator) -> Any:
-        some = [examples[number] for number in batch]
-        return writer.loss([one.source for one in some], [one.target for one in some])
+        chosen = [examples[number] for number in batch]
+        return writer.loss([one.source for one in chosen], [one.target for one in chosen])
 
-    state = fit(opened, loss_of, len(examples), plan, checkpoints_of(place), data=read, progress=progress)
+    state = fit(opened, loss_of, len(examples), plan, checkpoints_of(folder), data=read, progress=progress)
     loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
     trained = Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest="")
-    return _save(place, opened, tokenizer, trained, recipe, facts or {})
+    return _save(folder, opened, tokenizer, trained, recipe, facts or {})
 
 
 def _save(

@@ -67,10 +67,10 @@ def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> 
     number = Counter(term for terms in found for term in terms)
     spread = Counter(term for term, _ in {(term, of) for terms, (_, of) in zip(found, choices, strict=True) for term in terms})
     kept = sorted(term for term in number if number[term] >= limits.least and spread[term] >= limits.dialogues)
-    column = {term: place for place, term in enumerate(kept)}
-    places = [[column[term] for term in terms if term in column] for terms in found]
-    rows = np.repeat(np.arange(len(places)), [len(each) for each in places])
-    words = csr_matrix((np.ones(len(rows)), (rows, np.concatenate([[], *places]).astype(int))), (len(choices), len(kept)))
+    column = {term: index for index, term in enumerate(kept)}
+    indices = [[column[term] for term in terms if term in column] for terms in found]
+    rows = np.repeat(np.arange(len(indices)), [len(each) for each in indices])
+    words = csr_matrix((np.ones(len(rows)), (rows, np.concatenate([[], *indices]).astype(int))), (len(choices), len(kept)))
     form = [form_of(one.choices) for one in instances]
     scale = np.concatenate([centred(each) for each in form]).std(axis=0)
     scale[scale < 1e-12] = 1.0
@@ -109,12 +109,12 @@ def unseen_form(
     instances: Sequence[Instance], groups: Places, limits: Limits = SHIPPED_LIMITS, *, seed: int = 0, folds: int = INNER
 ) -> list[Matrix]:
     """Return the log-odds of each instance's choices, shape (choices, 1), by models fitted to the other groups' instances."""
-    found: list[Matrix] = [np.empty((0, 1))] * len(instances)
+    result: list[Matrix] = [np.empty((0, 1))] * len(instances)
     for one in k_folds(groups, folds, seed):
-        model = fit_form([instances[place] for place in one.train.tolist()], limits)
-        for place in one.test.tolist():
-            found[place] = model.log_odds(instances[place].choices)[:, None]
-    return found
+        model = fit_form([instances[index] for index in one.train.tolist()], limits)
+        for index in one.test.tolist():
+            result[index] = model.log_odds(instances[index].choices)[:, None]
+    return result
 
 
 def clusters(instances: Sequence[Instance]) -> Places:
@@ -124,10 +124,10 @@ def clusters(instances: Sequence[Instance]) -> Places:
 
     first: dict[str, int] = {}  # by dialogue and by turn, the first instance
     edges = []
-    for place, one in enumerate(instances):
-        edges.append((place, first.setdefault(f"dialogue {one.id}", place)))
+    for index, one in enumerate(instances):
+        edges.append((index, first.setdefault(f"dialogue {one.id}", index)))
         turns = sorted(telling_turns(map(without_speaker, one.dialogue)))
-        edges += [(place, first.setdefault(f"turn {turn}", place)) for turn in turns]
+        edges += [(index, first.setdefault(f"turn {turn}", index)) for turn in turns]
     if not edges:
         return np.zeros(0, dtype=np.int64)
     shape = (len(instances), len(instances))
@@ -197,19 +197,19 @@ class Split:
     ) -> None:
         """Fit the form model to the instances at ``train``, and to parts of them for their own log-odds."""
         self.train, self.test = train.tolist(), test.tolist()
-        some = [instances[place] for place in self.train]
+        known = [instances[index] for index in self.train]
         _, numbers = np.unique(groups[train], return_inverse=True)
-        model = fit_form(some, limits)
-        self.form: dict[int, Matrix] = dict(zip(self.train, unseen_form(some, numbers, limits, seed=seed), strict=True))
-        self.form |= {place: model.log_odds(instances[place].choices)[:, None] for place in self.test}
+        model = fit_form(known, limits)
+        self.form: dict[int, Matrix] = dict(zip(self.train, unseen_form(known, numbers, limits, seed=seed), strict=True))
+        self.form |= {index: model.log_odds(instances[index].choices)[:, None] for index in self.test}
 
     def scores(self, instances: Sequence[Instance], parts: Mapping[str, Measured], judges: Sequence[str]) -> list[list[float]]:
         """Return the scores of the choices at ``test`` by a head of these judges that was fitted at ``train``."""
-        places = [*self.train, *self.test]
-        own = {name: Measured(part.features, [part.values[place] for place in places]) for name, part in parts.items()}
-        own[CONTROL] = Measured(("form",), [self.form[place] for place in places])
+        indices = [*self.train, *self.test]
+        own = {name: Measured(part.features, [part.values[index] for index in indices]) for name, part in parts.items()}
+        own[CONTROL] = Measured(("form",), [self.form[index] for index in indices])
         features, values = side_by_side(own, judges)
-        head = fit_head(features, values[: len(self.train)], [instances[place].correct for place in self.train])
+        head = fit_head(features, values[: len(self.train)], [instances[index].correct for index in self.train])
         return [head.scores(each).tolist() for each in values[len(self.train) :]]
 
 
@@ -235,8 +235,8 @@ def train_heads(
     for number, one in enumerate(k_folds(groups, FOLDS, seed), 1):
         split = Split(instances, groups, one.train, one.test, limits, seed)
         for group in reported:
-            for place, each in zip(split.test, split.scores(instances, parts, group), strict=True):
-                scores[group][place] = each
+            for index, each in zip(split.test, split.scores(instances, parts, group), strict=True):
+                scores[group][index] = each
         report("fitting", number, FOLDS + 1)
     everything = dict(parts) | {CONTROL: Measured(("form",), unseen_form(instances, groups, limits, seed=seed))}
     weights = {}
@@ -263,4 +263,4 @@ def _figures(instances: Sequence[Instance], groups: Places, scores: Sequence[Seq
     """Return exact matches and pair AUC, each with its interval over groups."""
     found = figures(instances, scores)
     names = [str(group) for group in groups.tolist()]
-    return {name: [round(value, 4) for value in interval(found[:, place], names)] for name, place in (("exact", 1), ("auc", 4))}
+    return {name: [round(value, 4) for value in interval(found[:, index], names)] for name, index in (("exact", 1), ("auc", 4))}

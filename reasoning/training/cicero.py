@@ -83,27 +83,27 @@ def train_cicero(
     digest = digest_of(rows)
     data = {"examples": digest, "model": files.digest, "record": record.to_json()}
     run = run_training(opened.model, _loss(opened, rows, recipe.answers), len(rows), plan, output, data=data, progress=progress)
-    found = {"task": task, "kind": record.kind, "instances": len(known), "examples": len(rows), **run}
+    result = {"task": task, "kind": record.kind, "instances": len(known), "examples": len(rows), **run}
     given = facts or {}
     card = render(
         "cicero", name=output.name, base=base_name(model), content=files.digest, subtasks=", ".join(subtasks),
         answers=recipe.answers, digest=digest, dialogues=len({one.id for one in known}), files=given.get("files", ()),
         command=again(given.get("command", "tacit train cicero")), recipe=recipe.to_toml(),
-        licence=recipe.licence or f"that of the initial model, and of the data ({_PUBLISHED})", **found,
+        licence=recipe.licence or f"that of the initial model, and of the data ({_PUBLISHED})", **result,
     )  # fmt: skip
     saved = opened.model.half() if isinstance(opened, CausalWriter) else opened.model
     write_model(saved, opened.tokenizer, card, output, files={RECORD: record.to_json()})
-    return found
+    return result
 
 
 def _right(one: Instance, answers: str) -> tuple[str, ...]:
     """Return the texts of the right choices; of a single one: what people wrote, else the first."""
     right = one.correct if answers == "all" else (one.human or one.correct)[:1]
-    return tuple(one.choices[place] for place in right)
+    return tuple(one.choices[index] for index in right)
 
 
 def _judged(one: Instance, answers: str, source: str) -> tuple[str, ...]:
-    wrong = (choice for place, choice in enumerate(one.choices) if place not in one.correct)
+    wrong = (choice for index, choice in enumerate(one.choices) if index not in one.correct)
     return (source, *_right(one, answers), "", *wrong)
 
 
@@ -117,8 +117,8 @@ def _loss(opened: Opened, rows: Rows, answers: str) -> Callable[[Sequence[int], 
     if not isinstance(opened, ScoringEncoder):
 
         def written(batch: Sequence[int], _: np.random.Generator) -> Any:
-            some = [rows[number] for number in batch]
-            return opened.loss([prompt_for(opened, row[0]) for row in some], [row[1] for row in some])
+            chosen = [rows[number] for number in batch]
+            return opened.loss([prompt_for(opened, row[0]) for row in chosen], [row[1] for row in chosen])
 
         return written
 
@@ -128,7 +128,7 @@ def _loss(opened: Opened, rows: Rows, answers: str) -> Callable[[Sequence[int], 
             right = texts.index("")
             choices = [text for text in texts if text]
             pairs += [(source, choice) for choice in choices]
-            labels += [float(place < right) for place in range(len(choices))]
+            labels += [float(index < right) for index in range(len(choices))]
             sizes.append(len(choices))
         logits = opened.logits(pairs)
         if answers == "all":

@@ -79,8 +79,8 @@ def count_associations(
         return [term.text for term in terms_of(text)]
 
     chosen = _most_frequent(pairs, terms, terms_in)
-    place = {term: number for number, term in enumerate(chosen)}
-    first, second = (_matrix([pair[side] for pair in pairs], place, terms_in) for side in (0, 1))
+    index = {term: number for number, term in enumerate(chosen)}
+    first, second = (_matrix([pair[side] for pair in pairs], index, terms_in) for side in (0, 1))
     before, after = (np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel() for matrix in (first, second))
     columns = first.tocsc()
     found: list[tuple[Ids, Ids, Floats, Floats]] = []
@@ -112,7 +112,7 @@ def _most_frequent(pairs: Sequence[Pair], number: int, terms_in: Callable[[str],
     return [term for term, count in ranked if count >= LEAST_COUNT]
 
 
-def _matrix(texts: Sequence[str], place: dict[str, int], terms_in: Callable[[str], list[str]]) -> Any:
+def _matrix(texts: Sequence[str], index: dict[str, int], terms_in: Callable[[str], list[str]]) -> Any:
     """The occurrence of terms in texts: 1 where a text has a term, shape (texts, terms), sparse."""
     from scipy import sparse
 
@@ -121,11 +121,11 @@ def _matrix(texts: Sequence[str], place: dict[str, int], terms_in: Callable[[str
     ends = [0]
     for text in texts:
         if text not in known:
-            known[text] = [place[term] for term in terms_in(text) if term in place]
+            known[text] = [index[term] for term in terms_in(text) if term in index]
         columns += known[text]
         ends.append(len(columns))
     ones = np.ones(len(columns), dtype=np.float32)
-    return sparse.csr_matrix((ones, columns, ends), shape=(len(texts), len(place)))
+    return sparse.csr_matrix((ones, columns, ends), shape=(len(texts), len(index)))
 
 
 # Weights of the parts: logistic regressions that separate true responses from random ones and near copies of recent turns.
@@ -161,14 +161,14 @@ class Measured:
 
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
     """Return true responses and, for each, a random one and ``copies`` copies of a recent turn that lost one word in ten."""
-    places = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
+    indices = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
     items: list[Item] = []
     labels: list[int] = []
-    for number, turn in places:
+    for number, turn in indices:
         history, response = dialogues[number][:turn], dialogues[number][turn]
-        other, elsewhere = places[int(random.integers(len(places)))]
+        other, elsewhere = indices[int(random.integers(len(indices)))]
         while other == number:
-            other, elsewhere = places[int(random.integers(len(places)))]
+            other, elsewhere = indices[int(random.integers(len(indices)))]
         items += [Item(history, response), Item(history, dialogues[other][elsewhere])]
         labels += [1, 0]
         if random.random() < copies:
@@ -186,10 +186,10 @@ def measure(
     """Score contrasts by every part; ``progress`` is called with numbers of responses."""
     columns = []
     for start in range(0, len(found.items), _WEIGHED_AT_ONCE):
-        some = found.items[start : start + _WEIGHED_AT_ONCE]
-        columns.append(np.array([[one.value for one in part.measure(some, False)] for part in parts.values()]).T)
+        block = found.items[start : start + _WEIGHED_AT_ONCE]
+        columns.append(np.array([[one.value for one in part.measure(block, False)] for part in parts.values()]).T)
         if progress is not None:
-            progress(len(some))
+            progress(len(block))
     return Measured(np.concatenate(columns), found.labels, weight)
 
 
@@ -227,8 +227,8 @@ def areas(groups: Sequence[Measured]) -> dict[str, float]:
     from sklearn.metrics import roc_auc_score
 
     return {
-        name: float(np.mean([roc_auc_score(group.labels, group.features[:, place]) for group in groups]))
-        for place, name in enumerate(PARTS)
+        name: float(np.mean([roc_auc_score(group.labels, group.features[:, index]) for group in groups]))
+        for index, name in enumerate(PARTS)
     }
 
 
@@ -306,15 +306,15 @@ class _Turns:
     ) -> None:
         self.learnt = learnt
         of = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
-        places = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
-        if len(places) > most:
-            places = [places[place] for place in np.sort(random.choice(len(places), most, replace=False)).tolist()]
+        indices = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
+        if len(indices) > most:
+            indices = [indices[index] for index in np.sort(random.choice(len(indices), most, replace=False)).tolist()]
         texts: dict[str, int] = {}
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
-        for dialogue, number in places:
+        for dialogue, number in indices:
             name, turns = of[dialogue]
             before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
-            last, response = (texts.setdefault(turns[place], len(texts)) for place in (number - 1, number))
+            last, response = (texts.setdefault(turns[index], len(texts)) for index in (number - 1, number))
             rows[name].append((last, before, response))
         self.texts = list(texts)
         self.rows = {name: np.array(found, dtype=np.int64).reshape(-1, 3) for name, found in rows.items()}
@@ -385,8 +385,8 @@ def train_head(
     if len(rows):
 
         def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
-            some = rows[batch]
-            return towers.loss([_standard(towers, vectors, some[:, column]) for column in range(3)], some)
+            triples = rows[batch]
+            return towers.loss([_standard(towers, vectors, triples[:, column]) for column in range(3)], triples)
 
         size = min(settings.batch, len(rows))
         plan = Plan(settings.epochs * -(-len(rows) // size), size, settings.rate, seed, schedule="cosine", clip=0)
@@ -474,8 +474,8 @@ class Towers:
         """Return the trained head."""
 
         def array(weight: Any) -> Floats:
-            found: Floats = weight.detach().cpu().numpy()
-            return found
+            result: Floats = weight.detach().cpu().numpy()
+            return result
 
         context, response = ((array(one.weight).T.copy(), array(one.bias).copy()) for one in (self.context, self.response))
         return SelectionHead(self.mean, self.scale, *context, *response)

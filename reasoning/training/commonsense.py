@@ -162,8 +162,8 @@ def out_of_fold(
             sums[test] += to_regressor(fitted, values[train], ratings[train], features, seed).predict(values[test])
         times[test] += 1
         tell("cross-validation", number + 1, len(rounds))
-    found: Matrix = np.where(times > 0, sums / np.maximum(times, 1), np.nan)
-    return found
+    result: Matrix = np.where(times > 0, sums / np.maximum(times, 1), np.nan)
+    return result
 
 
 def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str = "") -> list[Contrasted]:
@@ -174,13 +174,13 @@ def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str
     if len(set(groups.tolist())) < 2:
         raise InputError("contrasts need responses of at least two conversations; give a file of several dialogues")
     rng = np.random.default_rng(seed)
-    found = []
-    for place, (history, response) in enumerate(own):
-        other = place
-        while groups[other] == groups[place]:
+    result = []
+    for index, (history, response) in enumerate(own):
+        other = index
+        while groups[other] == groups[index]:
             other = int(rng.integers(len(own)))
-        found += [Contrasted(history, response, 1.0, dataset), Contrasted(history, own[other][1], 0.0, dataset)]
-    return found
+        result += [Contrasted(history, response, 1.0, dataset), Contrasted(history, own[other][1], 0.0, dataset)]
+    return result
 
 
 def _values(items: Sequence[Item], features: FeatureExtractor, tell: Progress) -> Matrix:
@@ -196,15 +196,15 @@ def _values(items: Sequence[Item], features: FeatureExtractor, tell: Progress) -
 def _sources(features: FeatureExtractor) -> dict[str, Any]:
     """The sources of the features, for the model's file."""
     known = dict(features.triples.signature_parts) if features.triples else {}
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "graph": known.pop("graph", None), "pipeline": known.pop("pipeline", None), "count": known.pop("count", None),
         "linking": known, "language_model": None,
     }  # fmt: skip
     model = features.language_model
     if model is not None:
         local = Path(model.files.given).is_dir()
-        found["language_model"] = {"signature": model.signature, "id": None if local else model.files.name}
-    return found
+        result["language_model"] = {"signature": model.signature, "id": None if local else model.files.name}
+    return result
 
 
 # Fitting the networks with scikit-learn, and converting them to arrays, so that scoring does not need scikit-learn.
@@ -227,8 +227,8 @@ class Fitted:
 
     def predict(self, values: Matrix) -> Matrix:
         """Return predicted ratings, shape (n,)."""
-        found: Matrix = np.mean([pipeline.predict(values) for pipeline in self.pipelines], axis=0) * self.scale + self.mean
-        return found
+        result: Matrix = np.mean([pipeline.predict(values) for pipeline in self.pipelines], axis=0) * self.scale + self.mean
+        return result
 
 
 def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, recipe: NetworkRecipe) -> Fitted:

@@ -142,7 +142,7 @@ def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
 def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> list[Round]:
     """Return ``rounds`` random splits whose test part has about ``test_share`` of the items, in whole groups."""
     sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
-    found = []
+    result = []
     for number in range(rounds):
         order = np.random.default_rng([seed, number]).permutation(len(sizes))
         chosen = np.zeros(len(sizes), dtype=bool)
@@ -150,8 +150,8 @@ def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> 
         tested = chosen[groups]
         if tested.all() or not tested.any():
             raise InputError(f"{len(sizes)} conversations cannot be divided into parts for training and testing; give more data")
-        found.append(Round(np.flatnonzero(~tested), np.flatnonzero(tested)))
-    return found
+        result.append(Round(np.flatnonzero(~tested), np.flatnonzero(tested)))
+    return result
 
 
 # Vectors of turns.
@@ -162,11 +162,11 @@ def encoded(texts: Sequence[str], encoder: TextEncoder, count: Callable[[int], o
 
     ``count`` is called with the number of texts encoded since the last call.
     """
-    order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+    order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
     vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
     for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
-        places = order[start : start + _CHUNK]
-        vectors[places] = encoder.pooled([texts[place] for place in places], keep=False, progress=count)
+        indices = order[start : start + _CHUNK]
+        vectors[indices] = encoder.pooled([texts[index] for index in indices], keep=False, progress=count)
     return vectors
 
 

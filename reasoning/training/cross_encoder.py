@@ -56,8 +56,8 @@ def train_cross_encoder(
     if len(examples) < LEAST:
         raise InputError(f"{len(examples)} ratings are too few to train on; give {LEAST} or more")
     ratings, scale = _standardised(examples)
-    held = _held_out([one.group for one in examples], recipe.held_out, recipe.seed)
-    train = np.flatnonzero(~held).tolist()
+    held_out = _held_out([one.group for one in examples], recipe.held_out, recipe.seed)
+    train = np.flatnonzero(~held_out).tolist()
     need("torch", "neural")
     files = find_model(model)
     opened, tokenizer = with_new_head(files, 1, device, recipe.seed)
@@ -65,18 +65,24 @@ def train_cross_encoder(
     plan = Plan(recipe.steps_for(len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
     digest = digest_of([(one.first, one.second, repr(one.rating), one.dataset, one.group) for one in examples])
     run = run_training(
-        opened, _loss(opened, tokenizer, [examples[place] for place in train], ratings[train]), len(train), plan, output,
+        opened, _loss(opened, tokenizer, [examples[index] for index in train], ratings[train]), len(train), plan, output,
         data={"examples": digest, "model": files.digest}, progress=progress,
     )  # fmt: skip
     measured = _agreement(
-        RatingEncoder(files, opened.eval(), tokenizer), [examples[place] for place in np.flatnonzero(held).tolist()]
+        RatingEncoder(files, opened.eval(), tokenizer), [examples[index] for index in np.flatnonzero(held_out).tolist()]
     )
-    found = {"ratings": len(train), "held_out": int(held.sum()), **measured, **run}
+    result = {"ratings": len(train), "held_out": int(held_out.sum()), **measured, **run}
     card = render(
-        "cross_encoder", name=output.name, base=base_name(model), recipe=recipe.to_toml(), digest=digest, **found, **(facts or {})
+        "cross_encoder",
+        name=output.name,
+        base=base_name(model),
+        recipe=recipe.to_toml(),
+        digest=digest,
+        **result,
+        **(facts or {}),
     )
     write_model(opened, tokenizer, card, output)
-    return found
+    return result
 
 
 def _standardised(examples: Sequence[Example]) -> tuple[NDArray[np.float64], tuple[float, float]]:
@@ -97,7 +103,7 @@ def _held_out(groups: Sequence[str], share: float, seed: int) -> NDArray[np.bool
     """Return which examples are left out: those of a random share of the groups."""
     names = sorted(set(groups))
     drawn = np.random.default_rng(seed).permutation(len(names))[: round(share * len(names))]
-    left = {names[place] for place in drawn.tolist()}
+    left = {names[index] for index in drawn.tolist()}
     return np.array([group in left for group in groups])
 
 
@@ -107,7 +113,7 @@ def _loss(
     torch = need("torch", "neural")
 
     def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
-        given = tokens_of(tokenizer, model, [(examples[place].first, examples[place].second) for place in batch])
+        given = tokens_of(tokenizer, model, [(examples[index].first, examples[index].second) for index in batch])
         wanted = torch.tensor(ratings[list(batch)], dtype=torch.float32, device=model.device)
         return torch.nn.functional.mse_loss(model(**given).logits[:, 0], wanted)
 

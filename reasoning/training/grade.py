@@ -91,19 +91,19 @@ def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], re
 
 
 def _scores(
-    model: GradeModel, material: Material, places: list[int], generator: torch.Generator | None, recipe: GradeRecipe
+    model: GradeModel, material: Material, indices: list[int], generator: torch.Generator | None, recipe: GradeRecipe
 ) -> Tensor:
     """The scores of all candidates, shape (pairs, candidates); with a generator, edges are dropped."""
     device = next(model.parameters()).device
-    texts = tuple(one if one is None else one.to(device) for one in material.texts(places))
-    graphs = material.tensors(places)
+    texts = tuple(one if one is None else one.to(device) for one in material.texts(indices))
+    graphs = material.tensors(indices)
     if graphs is not None:
         if generator is not None:
             graphs = graphs._replace(adjacency=drop_edges(graphs.adjacency, recipe.drop_edge, generator))
         graphs = Graphs(*(one.to(device) for one in graphs))
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         scores: Tensor = model(texts, graphs)
-    return scores.float().view(len(places), -1)
+    return scores.float().view(len(indices), -1)
 
 
 def _loss(scores: Tensor, margin: float, *, mean: bool = True) -> Tensor:

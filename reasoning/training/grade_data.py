@@ -67,7 +67,7 @@ class Material:
         """Return the dialogue graphs of all candidates of some pairs, pair by pair; None without a graph branch."""
         if not self.config.graph:
             return None
-        wanted = [self._graph_of(place, column) for place in places for column in range(self.candidates.shape[1])]
+        wanted = [self._graph_of(index, column) for index in places for column in range(self.candidates.shape[1])]
         return graph_tensors(wanted, self._weights, self.around.rows)
 
     def prepare(self, places: Sequence[int], progress: StageProgress) -> None:
@@ -76,21 +76,21 @@ class Material:
             return
         for start in range(0, len(places), 256):
             block = places[start : start + 256]
-            wanted = [self._graph_of(place, column) for place in block for column in range(self.candidates.shape[1])]
+            wanted = [self._graph_of(index, column) for index in block for column in range(self.candidates.shape[1])]
             self.around.rows(batch(wanted, self._weights).concepts)
             progress("dialogue graphs", min(start + 256, len(places)), len(places))
 
-    def _graph_of(self, place: int, column: int) -> DialogueGraph:
-        key = (place, column)
-        found = None if self.blind else self.graphs.get(key)
-        if found is None:
-            turns = [] if self.blind else [self.keywords[row] for row in self.pairs.context[place][::-1] if row >= 0]
-            both = self.finder.of_dialogue(turns, self.keywords[self.candidates[place, column]])
+    def _graph_of(self, index: int, column: int) -> DialogueGraph:
+        key = (index, column)
+        result = None if self.blind else self.graphs.get(key)
+        if result is None:
+            turns = [] if self.blind else [self.keywords[row] for row in self.pairs.context[index][::-1] if row >= 0]
+            both = self.finder.of_dialogue(turns, self.keywords[self.candidates[index, column]])
             sides = ([one.mention.concept for one in side] for side in (both.context, both.response))
-            found = build(self.graph, *sides)
+            result = build(self.graph, *sides)
             if not self.blind:
-                self.graphs[key] = found
-        return found
+                self.graphs[key] = result
+        return result
 
 
 def find_keywords(
@@ -129,7 +129,7 @@ def random_negatives(pairs: Pairs, seed: int) -> Rows:
     """Return a random turn of another dialogue for each pair, as rows of :attr:`Pairs.texts`, shape (pairs,)."""
     rng = np.random.default_rng([seed, 2])
     texts = [plain(text) for text in pairs.texts]
-    return np.array([_another(pairs, texts, place, rng) for place in range(len(pairs.response))], np.int64)
+    return np.array([_another(pairs, texts, index, rng) for index in range(len(pairs.response))], np.int64)
 
 
 def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None) -> Rows:
@@ -140,22 +140,22 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
     texts = [plain(text) for text in pairs.texts]
     shards = np.array_split(rng.permutation(len(texts)), max(round(len(texts) / SHARD), 1))
     parts = np.array_split(rng.permutation(len(pairs.response)), len(shards))
-    found = np.zeros(len(pairs.response), np.int64)
-    for shard, places in zip(shards, parts, strict=True):
+    result = np.zeros(len(pairs.response), np.int64)
+    for shard, indices in zip(shards, parts, strict=True):
         index = bm25s.BM25(backend="numba")
         index.index([texts[row].split() or ["?"] for row in shard], show_progress=False)
         k = min(FOUND + 5, len(shard))
-        for start in range(0, len(places), _BLOCK):
-            block = places[start : start + _BLOCK]
+        for start in range(0, len(indices), _BLOCK):
+            block = indices[start : start + _BLOCK]
             queries = [texts[pairs.response[place]].split() or ["?"] for place in block]
             rows, scores = index.retrieve(queries, k=k, show_progress=False)
             for place, hits, values in zip(block.tolist(), rows, scores, strict=True):
                 good = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
                 good = [row for row in good if _allowed(pairs, texts, place, row)][:FOUND]
-                found[place] = good[len(good) // 2] if good else _another(pairs, texts, place, rng)
+                result[place] = good[len(good) // 2] if good else _another(pairs, texts, place, rng)
             if progress is not None:
                 progress(len(block))
-    return found
+    return result
 
 
 def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: Progress | None = None) -> Rows:
@@ -163,37 +163,37 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
     ``embeddings`` of :attr:`Pairs.texts`."""
     rng = np.random.default_rng([seed, 4])
     texts = [plain(text) for text in pairs.texts]
-    found = np.zeros(len(pairs.response), np.int64)
+    result = np.zeros(len(pairs.response), np.int64)
     for start in range(0, len(pairs.response), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(pairs.response)))
         pool = rng.choice(len(texts), min(POOL, len(texts)), replace=False)
         likeness = np.round(embeddings[pairs.response[block]] @ embeddings[pool].T, 5)
         order = np.argsort(-likeness, axis=1, kind="stable")
-        for place, ranks in zip(block.tolist(), order, strict=True):
+        for index, ranks in zip(block.tolist(), order, strict=True):
             good: list[int] = []
             for rank in ranks:
                 if len(good) == NEAREST:
                     break
-                if _allowed(pairs, texts, place, int(pool[rank])):
+                if _allowed(pairs, texts, index, int(pool[rank])):
                     good.append(int(pool[rank]))
-            found[place] = good[rng.integers(len(good))] if good else _another(pairs, texts, place, rng)
+            result[index] = good[rng.integers(len(good))] if good else _another(pairs, texts, index, rng)
         if progress is not None:
             progress(len(block))
-    return found
+    return result
 
 
-def _allowed(pairs: Pairs, texts: list[str], place: int, row: int) -> bool:
+def _allowed(pairs: Pairs, texts: list[str], index: int, row: int) -> bool:
     """Whether a turn can be a false response: a response of another dialogue, with other words."""
-    true = int(pairs.response[place])
-    return row in pairs.responses and int(pairs.dialogue[place]) not in pairs.dialogues_of[row] and texts[row] != texts[true]
+    true = int(pairs.response[index])
+    return row in pairs.responses and int(pairs.dialogue[index]) not in pairs.dialogues_of[row] and texts[row] != texts[true]
 
 
-def _another(pairs: Pairs, texts: list[str], place: int, rng: np.random.Generator) -> int:
+def _another(pairs: Pairs, texts: list[str], index: int, rng: np.random.Generator) -> int:
     """A random turn that can be a false response; any turn when a hundred draws find none."""
     row = 0
     for _ in range(100):
         row = int(rng.integers(len(texts)))
-        if _allowed(pairs, texts, place, row):
+        if _allowed(pairs, texts, index, row):
             break
     return row
 
@@ -257,23 +257,23 @@ def make_pairs(
         reached = np.cumsum([len(dialogues[number]) - 1 for number in drawn])
         chosen = sorted(drawn[: int(np.searchsorted(reached, most)) + 1])
         dialogues = [dialogues[number] for number in chosen]
-    places: dict[str, int] = {}
+    indices: dict[str, int] = {}
     context, response, dialogue, dev = [], [], [], []
     members: list[set[int]] = []
     for number, spoken in enumerate(dialogues):
         held_out = _share_of("\n".join(map(plain, spoken))) < dev_share
-        rows = [places.setdefault(turn, len(places)) for turn in spoken]
-        members.extend(set() for _ in range(len(places) - len(members)))
+        rows = [indices.setdefault(turn, len(indices)) for turn in spoken]
+        members.extend(set() for _ in range(len(indices) - len(members)))
         for row in rows:
             members[row].add(number)
-        for place in range(1, len(rows)):
-            before = rows[max(place - turns, 0) : place][::-1]
+        for index in range(1, len(rows)):
+            before = rows[max(index - turns, 0) : index][::-1]
             context.append(before + [-1] * (turns - len(before)))
-            response.append(rows[place])
+            response.append(rows[index])
             dialogue.append(number)
             dev.append(held_out)
     pairs = Pairs(
-        list(places), np.array(context, np.int64).reshape(-1, turns), np.array(response, np.int64), np.array(dialogue, np.int64),
+        list(indices), np.array(context, np.int64).reshape(-1, turns), np.array(response, np.int64), np.array(dialogue, np.int64),
         [frozenset(one) for one in members],
         frozenset(response), np.array(dev, bool),
     )  # fmt: skip

@@ -79,19 +79,19 @@ def make_contrasts(corpora: Mapping[str, Sequence[Dialogue]], *, most: int, each
         each: number of false responses of a history, of different kinds, at most six.
         seed: of the places, the kinds and the false responses.
     """
-    found: list[Contrast] = []
+    result: list[Contrast] = []
     first = 0
     for number, (name, dialogues) in enumerate(corpora.items()):
         random = np.random.default_rng([seed, number])
         drawn = random.permutation(len(dialogues))[:most].tolist()
         making = _FalseResponses(dialogues, random)
         for chosen in drawn:
-            place = int(random.integers(1, len(dialogues[chosen])))
-            false = making.of(chosen, place, each)
+            index = int(random.integers(1, len(dialogues[chosen])))
+            false = making.of(chosen, index, each)
             turns = dialogues[chosen]
-            found.append(Contrast(turns[max(0, place - TURNS) : place], turns[place], false, name, first + chosen))
+            result.append(Contrast(turns[max(0, index - TURNS) : index], turns[index], false, name, first + chosen))
         first += len(dialogues)
-    return found
+    return result
 
 
 def given_contrasts(corpus: str, records: Iterable[tuple[Sequence[str], Sequence[str], int]]) -> list[Contrast]:
@@ -99,7 +99,7 @@ def given_contrasts(corpus: str, records: Iterable[tuple[Sequence[str], Sequence
     return [
         Contrast(
             tuple(turns[-TURNS:]), options[answer],
-            tuple(("given", text) for place, text in enumerate(options) if place != answer), corpus, number,
+            tuple(("given", text) for index, text in enumerate(options) if index != answer), corpus, number,
         )
         for number, (turns, options, answer) in enumerate(records)
     ]  # fmt: skip
@@ -116,34 +116,34 @@ class _FalseResponses:
         counts = Counter(word for *_, words in self._pool for word in words)
         self._rarity = {word: log(len(self._pool) / count) for word, count in counts.items()}
 
-    def of(self, dialogue: int, place: int, number: int) -> tuple[tuple[str, str], ...]:
+    def of(self, dialogue: int, index: int, number: int) -> tuple[tuple[str, str], ...]:
         """Return the false responses at one place of a dialogue: of ``number`` kinds, fewer where some cannot be made."""
         found: list[tuple[str, str]] = []
         for kind in self._random.permutation(len(KINDS)).tolist():
-            text = self._one(KINDS[kind], dialogue, place)
-            if len(found) < number and text and _overlap(text, self._dialogues[dialogue][place]) < 1:
+            text = self._one(KINDS[kind], dialogue, index)
+            if len(found) < number and text and _overlap(text, self._dialogues[dialogue][index]) < 1:
                 found.append((KINDS[kind], text))
         return tuple(found)
 
-    def _one(self, kind: str, dialogue: int, place: int) -> str:
+    def _one(self, kind: str, dialogue: int, index: int) -> str:
         """Return a false response of one kind; empty where there is none."""
         turns, random = self._dialogues[dialogue], self._random
         if kind == "turned":
-            return turned(turns[place])
+            return turned(turns[index])
         if kind == "negated":
-            return negated(turns[place])
+            return negated(turns[index])
         if kind == "repeated":
-            recent = turns[max(0, place - TURNS) : place]
+            recent = turns[max(0, index - TURNS) : index]
             words = recent[int(random.integers(len(recent)))].split()
             return " ".join([word for word in words if random.random() >= _LOST] or words)
         if kind == "same dialogue":
-            return self._unlike([turn for at, turn in enumerate(turns) if abs(at - place) >= _APART], turns[place])
+            return self._unlike([turn for at, turn in enumerate(turns) if abs(at - index) >= _APART], turns[index])
         others = [(text, words) for number, text, words in self._pool if number != dialogue]
         if kind == "random":
-            return self._unlike([text for text, _ in others], turns[place])
-        before = _words(" ".join(turns[max(0, place - 2) : place]))
+            return self._unlike([text for text, _ in others], turns[index])
+        before = _words(" ".join(turns[max(0, index - 2) : index]))
         ranked = sorted(others, key=lambda other: -self._shared(before, other[1]))
-        return next((text for text, _ in ranked if _overlap(text, turns[place]) < _ALIKE), "")
+        return next((text for text, _ in ranked if _overlap(text, turns[index]) < _ALIKE), "")
 
     def _shared(self, before: set[str], words: set[str]) -> float:
         """Return the rarity of the words that two turns share, summed and divided by the root of the number of words."""

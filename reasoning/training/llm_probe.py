@@ -174,13 +174,13 @@ def _states(kept: Sequence[Labelled], causal: CausalModel, layers: Sequence[int]
 
 def _unseen(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any, Any]]) -> list[Floats]:
     """For each penalty, predictions for each tuple by a probe that was trained without its head."""
-    found = [np.empty(len(states)) for _ in PENALTIES]
+    result = [np.empty(len(states)) for _ in PENALTIES]
     for train, test in rounds:
         part = _Data(*(array[train] for array in data))
         seen, unseen = states[train].astype(np.float64), states[test].astype(np.float64)
-        for predictions, line in zip(found, _lines(seen, part, PENALTIES), strict=True):
+        for predictions, line in zip(result, _lines(seen, part, PENALTIES), strict=True):
             predictions[test] = line.along(unseen)
-    return found
+    return result
 
 
 def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[_Line]:
@@ -212,8 +212,8 @@ def _resampled(data: _Data, predictions: Floats, seed: int) -> list[float]:
     """Agreements on bootstrap samples of tuples within relations."""
     random = np.random.default_rng(seed)
     groups = [np.flatnonzero(data.relations == relation) for relation in np.unique(data.relations)]
-    found = []
+    result = []
     for _ in range(_RESAMPLES):
         drawn = np.concatenate([random.choice(group, len(group)) for group in groups])
-        found.append(agreement(data.labels[drawn], data.relations[drawn], predictions[drawn]))
-    return found
+        result.append(agreement(data.labels[drawn], data.relations[drawn], predictions[drawn]))
+    return result

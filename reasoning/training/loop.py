@@ -262,10 +262,10 @@ class _Order:
         self._epoch, self._places = -1, np.zeros(0, np.int64)
 
     def batch(self, step: int) -> list[int]:
-        epoch, place = divmod(step, -(-self._examples // self._size))
+        epoch, index = divmod(step, -(-self._examples // self._size))
         if epoch != self._epoch:
             self._epoch, self._places = epoch, np.random.default_rng([self._seed, 0, epoch]).permutation(self._examples)
-        chosen: list[int] = self._places[place * self._size : (place + 1) * self._size].tolist()
+        chosen: list[int] = self._places[index * self._size : (index + 1) * self._size].tolist()
         return chosen
 
 

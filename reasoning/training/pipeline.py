@@ -138,13 +138,13 @@ def _grouped(docs: Sequence[Doc], sizes: Iterable[int]) -> list[Doc]:
     """Return consecutive sentences joined into documents of the given sizes."""
     from spacy.tokens import Doc
 
-    found, start = [], 0
+    result, start = [], 0
     for size in sizes:
         if start >= len(docs):
             break
-        found.append(Doc.from_docs(list(docs[start : start + size]), ensure_whitespace=False))
+        result.append(Doc.from_docs(list(docs[start : start + size]), ensure_whitespace=False))
         start += size
-    return found
+    return result
 
 
 # Training.

@@ -222,7 +222,7 @@ def pairs_of(instances: Sequence[Instance]) -> Pairs:
     groups: dict[str, int] = {}
     first = 0
     for number, one in enumerate(instances):
-        wrong = [place for place in range(len(one.choices)) if place not in one.correct]
+        wrong = [index for index in range(len(one.choices)) if index not in one.correct]
         if one.correct and wrong:
             group = groups.setdefault(one.id, len(groups))
             rows += [(first + right, first + other, number, group) for right in one.correct for other in wrong]

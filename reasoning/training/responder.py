@@ -71,7 +71,7 @@ def train_responder(
     random = np.random.default_rng(recipe.seed)
     splits = hold_out(corpora, random)
     learnt = [turns for split in splits.values() for turns in split.learnt]
-    held = [turns for split in splits.values() for turns in split.held]
+    held_out = [turns for split in splits.values() for turns in split.held]
     opened = open_causal(model, device=device)
     layers = math.ceil(_LEARNING * count_layers(opened.model)) if recipe.layers is None else recipe.layers
     trained = learn_on_top(opened.model, layers)
@@ -79,9 +79,9 @@ def train_responder(
     choosing = _choosing(opened, recipe.seed)
     number = recipe.steps * recipe.batch_size
     batches = _batches(examples(opened, _places(learnt, random, number), learnt, recipe, random), recipe.batch_size)
-    places = _places(held, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
-    tested = examples(opened, places, held, recipe, np.random.default_rng(recipe.seed))
-    turns = [Turn(dialogue[:place], dialogue[place]) for dialogue, place in places]
+    indices = _places(held_out, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
+    tested = examples(opened, indices, held_out, recipe, np.random.default_rng(recipe.seed))
+    turns = [Turn(dialogue[:index], dialogue[index]) for dialogue, index in indices]
 
     def perplexity(when: str) -> float:
         return measure(opened, turns, lambda done: progress(f"evaluating {when} training", done, len(turns))).value
@@ -123,9 +123,9 @@ def examples(
     if recipe.distractors and len(dialogues) < 2:
         raise InputError("distractors are turns of other dialogues; give two dialogues or more, or distractors = 0")
     turns = []
-    for dialogue, place in places:
-        history = dialogue[:place]
-        turns.append(Turn(history, dialogue[place]))
+    for dialogue, index in places:
+        history = dialogue[:index]
+        turns.append(Turn(history, dialogue[index]))
         for _ in range(recipe.distractors):
             other = dialogue
             while other is dialogue:
@@ -139,8 +139,8 @@ def examples(
 
 def _places(dialogues: Sequence[Dialogue], random: np.random.Generator, number: int) -> list[tuple[Dialogue, int]]:
     """At most ``number`` turns with a history, in random order."""
-    places = [(turns, place) for turns in dialogues for place in range(1, len(turns))]
-    return [places[chosen] for chosen in random.permutation(len(places))[:number].tolist()]
+    indices = [(turns, index) for turns in dialogues for index in range(1, len(turns))]
+    return [indices[chosen] for chosen in random.permutation(len(indices))[:number].tolist()]
 
 
 def _batches(found: Sequence[Example], size: int) -> list[list[Example]]:
@@ -148,7 +148,7 @@ def _batches(found: Sequence[Example], size: int) -> list[list[Example]]:
     batches = []
     for start in range(0, len(found), size * _POOL):
         pool = sorted(found[start : start + size * _POOL], key=lambda one: max(map(len, one.rows)))
-        batches += [pool[place : place + size] for place in range(0, len(pool), size)]
+        batches += [pool[index : index + size] for index in range(0, len(pool), size)]
     return batches
 
 
@@ -179,12 +179,12 @@ def _loss(
             true = np.arange(0, len(ends), recipe.distractors + 1)
             targets = torch.from_numpy(counted(inside[true], [one.starts[0] for one in batch])).to(device)
             logits = model.head(states[true][:, :-1][targets])
-        found = recipe.language_weight * torch.nn.functional.cross_entropy(logits.float(), ids[true][:, 1:][targets])
+        result = recipe.language_weight * torch.nn.functional.cross_entropy(logits.float(), ids[true][:, 1:][targets])
         if recipe.distractors:
             right = torch.zeros(len(batch), dtype=torch.long, device=device)
             scores = choosing.choice(ends.float()).view(len(batch), -1)
-            found = found + recipe.choice_weight * torch.nn.functional.cross_entropy(scores, right)
-        return found
+            result = result + recipe.choice_weight * torch.nn.functional.cross_entropy(scores, right)
+        return result
 
     return loss
 

@@ -67,8 +67,8 @@ def train_retriever(
         raise InputError(NOTHING_TO_LEARN)
     data = _numbered(kept, wanted)
     vectors = vectors_of(data.texts)
-    held = _held_out(data.rows, recipe.seed)
-    learnt = data.rows[~held]
+    held_out = _held_out(data.rows, recipe.seed)
+    learnt = data.rows[~held_out]
     identity = f"{digest_of(kept)} {encoder}"
     towers = _fit(
         learnt if len(learnt) > 1 else data.rows, vectors, len(wanted), recipe, checkpoints, identity, progress
@@ -82,8 +82,8 @@ def train_retriever(
     kept_vectors = quantise(along.astype(np.float32), min(recipe.parts, along.shape[1]), recipe.seed)
     measured = {
         "triples": len(kept), "heads": len({head for head, _, _ in kept}), "tails": len(np.unique(np.concatenate(members))),
-        "data": digest_of(kept), "held_out": int(held.sum()),
-        "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held], recipe.seed),
+        "data": digest_of(kept), "held_out": int(held_out.sum()),
+        "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held_out], recipe.seed),
         **asdict(recipe),
     }  # fmt: skip
     texts = tuple(data.texts[number] for number in used.tolist())
@@ -99,9 +99,9 @@ def train_retriever(
 
 def _numbered(triples: Sequence[Triple], relations: Sequence[str]) -> _Numbered:
     texts = sorted({text for head, _, tail in triples for text in (head, tail)})
-    number = {text: place for place, text in enumerate(texts)}
-    place = {name: number for number, name in enumerate(relations)}
-    rows = np.array([(number[head], place[relation], number[tail]) for head, relation, tail in triples], dtype=np.int64)
+    number = {text: index for index, text in enumerate(texts)}
+    index = {name: number for number, name in enumerate(relations)}
+    rows = np.array([(number[head], index[relation], number[tail]) for head, relation, tail in triples], dtype=np.int64)
     return _Numbered(texts, rows)
 
 
@@ -212,11 +212,11 @@ def _scales(
     random = np.random.default_rng([seed, 5])
     retriever = Retriever(model, embed, encoder=model.encoder[1])
     support = Support(model, embed, encoder=model.encoder[1])
-    number = {int(text): place for place, text in enumerate(used.tolist())}
-    found: dict[str, dict[str, Scale]] = {"known": {}, "closeness": {}, "match": {}, "support": {}}
+    number = {int(text): index for index, text in enumerate(used.tolist())}
+    result: dict[str, dict[str, Scale]] = {"known": {}, "closeness": {}, "match": {}, "support": {}}
     for relation, name in enumerate(model.relations):
         part = rows[rows[:, 1] == relation]
-        values: dict[str, list[float]] = {score: [] for score in found}
+        values: dict[str, list[float]] = {score: [] for score in result}
         for head, tail in zip(random.choice(part[:, 0], _BACKGROUND), random.choice(part[:, 2], _BACKGROUND), strict=True):
             without = (number.get(int(head), -1), number.get(int(tail), -1))
             measured = retriever.measure(vectors[head], relation, vectors[tail], without=without[1])
@@ -230,8 +230,8 @@ def _scales(
                 values["known"].append(max(float((vectors[own] @ vectors[tail]).max()), 0.0))
         for score, numbers in values.items():
             spread = float(np.std(numbers)) if numbers else 0.0
-            found[score][name] = Scale(round(float(np.mean(numbers or [0.0])), 4), round(max(spread, 0.01), 4))
-    return found
+            result[score][name] = Scale(round(float(np.mean(numbers or [0.0])), 4), round(max(spread, 0.01), 4))
+    return result
 
 
 def _quality(towers: tuple[Tower, Tower], vectors: Vectors, rows: NDArray[np.int64], seed: int) -> float | None:
@@ -243,7 +243,7 @@ def _quality(towers: tuple[Tower, Tower], vectors: Vectors, rows: NDArray[np.int
         if len(part) < _RANKED:
             continue
         queries, keys = (tower(vectors[part[:, side]], relation) for tower, side in zip(towers, (0, 2), strict=True))
-        for place, query in enumerate(queries):
+        for index, query in enumerate(queries):
             others = random.choice(len(part), _RANKED - 1, replace=False)
-            ranks.append(1 + int((keys[others] @ query > keys[place] @ query).sum()))
+            ranks.append(1 + int((keys[others] @ query > keys[index] @ query).sum()))
     return round(float(np.mean(1 / np.array(ranks))), 4) if ranks else None

@@ -228,7 +228,7 @@ def comparison_key(text: str, relation: str | None = None) -> str:
     phrase = " ".join((*subject, _DENIED.sub("not ", phrase)))
     own = "PersonY's" if relation in OF_OTHERS else "PersonX's"
     kept = ["their" if word == own or word in _POSSESSIVES else word for word in phrase.split() if word not in _ARTICLES]
-    key = " ".join(word for place, word in enumerate(kept) if word != "their" or kept[place - 1 : place] != ["their"])
+    key = " ".join(word for index, word in enumerate(kept) if word != "their" or kept[index - 1 : index] != ["their"])
     return key or phrase or full
 
 

@@ -94,7 +94,7 @@ def _piece(item: Item, one: EventTuple, score: TupleScore, parts: int, provenanc
     """The evidence for one of ``parts`` tuples, with the known tails that are closest to its tail."""
     share = score.value / parts
     rests_on = tuple(
-        _known(close, one.relation, share if not place else 0.0, provenance) for place, close in enumerate(score.closest)
+        _known(close, one.relation, share if not index else 0.0, provenance) for index, close in enumerate(score.closest)
     )
     made_of = tuple(Piece("part", value, 0.0, name=name) for name, value in score.parts)
     turn = one.head_at.turn if one.head_at else None

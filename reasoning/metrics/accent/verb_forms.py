@@ -81,10 +81,10 @@ def progressive(phrase: str) -> str:
 
 def verb_place(words: Sequence[str]) -> int:
     """Return the index of the verb of a predicate, after adverbs such as ``never`` and ``quickly``; at most the last word."""
-    place = 0
-    while place < len(words) - 1 and is_adverb(words[place]):
-        place += 1
-    return place
+    index = 0
+    while index < len(words) - 1 and is_adverb(words[index]):
+        index += 1
+    return index
 
 
 def is_adverb(word: str) -> bool:

@@ -73,8 +73,8 @@ def with_capitals(form: str, typed: str) -> str:
     words = _WORD.findall(typed)
     names = {
         word.lower(): word
-        for place, word in enumerate(words)
-        if word != word.lower() and not _PEOPLE.fullmatch(word) and (place or word[1:] != word[1:].lower())
+        for index, word in enumerate(words)
+        if word != word.lower() and not _PEOPLE.fullmatch(word) and (index or word[1:] != word[1:].lower())
     }
     return _WORD.sub(lambda found: names.get(found[0], found[0]), form) if names else form
 
@@ -85,14 +85,14 @@ def agreeing(clause: str) -> str:
     ``PersonX hopes PersonY be rich`` -> ``PersonX hopes PersonY is rich``; ``to be rich`` and ``makes PersonY be quiet`` stay.
     """
     words = clause.split(" ")
-    for place in range(1, len(words)):
-        subject, base = words[place - 1], words[place]
-        inflects = base in ("be", "have") or (base == "do" and words[place + 1 : place + 2] == ["not"])
+    for index in range(1, len(words)):
+        subject, base = words[index - 1], words[index]
+        inflects = base in ("be", "have") or (base == "do" and words[index + 1 : index + 2] == ["not"])
         if not inflects or subject in _NO_SUBJECT or is_adverb(subject):
             continue
-        if _ASKING.isdisjoint(words[max(place - _REACH, 0) : place]) and words[place - 2 : place - 1] != ["and"]:
+        if _ASKING.isdisjoint(words[max(index - _REACH, 0) : index]) and words[index - 2 : index - 1] != ["and"]:
             plural = "are" if base == "be" else base
-            words[place] = plural if _PLURAL.fullmatch(subject) else _SINGULAR[base]
+            words[index] = plural if _PLURAL.fullmatch(subject) else _SINGULAR[base]
     return " ".join(words)
 
 
@@ -170,14 +170,14 @@ def _wished(words: Sequence[str], relation: str) -> str:
         return f"{verb}s {phrase}"
     denied = words[0] in ("does", "is") and words[1:2] == ["not"] and len(words) > 2
     rest = (["be"] if words[0] == "is" else []) + list(words[2:]) if denied else list(words)
-    place = verb_place(rest)
-    if rest[place] in _MODALS and rest[place + 1 : place + 2] not in ([], ["not"]):
-        rest = [*rest[:place], *rest[place + 1 :]]
-    base = base_form(rest[place])
-    tells = base in _MODALS | _WISHES or is_past(rest[place]) or (base in _AIMS and "to" in rest[place + 1 : place + 3])
+    index = verb_place(rest)
+    if rest[index] in _MODALS and rest[index + 1 : index + 2] not in ([], ["not"]):
+        rest = [*rest[:index], *rest[index + 1 :]]
+    base = base_form(rest[index])
+    tells = base in _MODALS | _WISHES or is_past(rest[index]) or (base in _AIMS and "to" in rest[index + 1 : index + 3])
     if tells or (needed and (denied or base in _STATES)):
         return phrase
-    phrase = " ".join([*rest[:place], base, *rest[place + 1 :]])
+    phrase = " ".join([*rest[:index], base, *rest[index + 1 :]])
     return f"does not want to {phrase}" if denied else f"{verb}s to {phrase}"
 
 

@@ -81,9 +81,9 @@ class BertScore(Compared):
     def _best(self, pair: Pair, embedded: dict[str, _Embedded], explain: bool) -> Comparison:
         response = embedded[pair.response]
         found = [_match(response, embedded[reference], explain) for reference in pair.references]
-        place = max(range(len(found)), key=lambda place: found[place].value)
-        value, pieces = found[place]
-        return Comparison(value, (*pieces, *nearest(pair, place)) if explain else ())
+        index = max(range(len(found)), key=lambda index: found[index].value)
+        value, pieces = found[index]
+        return Comparison(value, (*pieces, *nearest(pair, index)) if explain else ())
 
     def _embedded(self, texts: Sequence[str]) -> dict[str, _Embedded]:
         if not texts:
@@ -93,14 +93,14 @@ class BertScore(Compared):
             cleaned, truncation=True, max_length=self._most, return_offsets_mapping=True, return_special_tokens_mask=True
         )
         ids, offsets, special = coded["input_ids"], coded["offset_mapping"], coded["special_tokens_mask"]
-        found = {}
+        result = {}
         for batch in together([len(row) for row in ids], self._batch_tokens):
-            for place, vectors in zip(batch, self._vectors([ids[place] for place in batch]), strict=True):
-                names = self._tokenizer.convert_ids_to_tokens(ids[place])
-                spans = zip(names, offsets[place], special[place], strict=True)
-                tokens = tuple(name if mark else cleaned[place][start:end].strip() for name, (start, end), mark in spans)
-                found[texts[place]] = _Embedded(tokens, ~np.array(special[place], dtype=bool), vectors)
-        return found
+            for index, vectors in zip(batch, self._vectors([ids[index] for index in batch]), strict=True):
+                names = self._tokenizer.convert_ids_to_tokens(ids[index])
+                spans = zip(names, offsets[index], special[index], strict=True)
+                tokens = tuple(name if mark else cleaned[index][start:end].strip() for name, (start, end), mark in spans)
+                result[texts[index]] = _Embedded(tokens, ~np.array(special[index], dtype=bool), vectors)
+        return result
 
     def _vectors(self, ids: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Return the unit vectors of a batch of texts at the chosen layer."""

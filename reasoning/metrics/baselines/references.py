@@ -66,9 +66,9 @@ def part(name: str, value: float, *rests_on: Piece) -> Piece:
     return Piece("part", value, 0.0, name=name, rests_on=rests_on)
 
 
-def nearest(pair: Pair, place: int) -> tuple[Piece, ...]:
+def nearest(pair: Pair, index: int) -> tuple[Piece, ...]:
     """Return a piece with the number, from 1, of the nearest of several references; nothing for a single one."""
-    return (part("nearest reference, number", place + 1),) if len(pair.references) > 1 else ()
+    return (part("nearest reference, number", index + 1),) if len(pair.references) > 1 else ()
 
 
 # The metric ``length``: number of words of a response, the simplest baseline.
@@ -132,14 +132,14 @@ def make_chrf(*, lowercase: bool = False) -> Compared:
 
     def compare(pair: Pair, explain: bool) -> Comparison:
         scores = [float(chrf.sentence_score(pair.response, [reference]).score) for reference in pair.references]
-        place = scores.index(max(scores))
-        value = min(scores[place], 100.0)
+        index = scores.index(max(scores))
+        value = min(scores[index], 100.0)
         if not explain:
             return Comparison(value)
-        texts = pair.response, pair.references[place]
+        texts = pair.response, pair.references[index]
         if lowercase:
             texts = texts[0].lower(), texts[1].lower()
-        return Comparison(value, (*_runs(*texts), *nearest(pair, place)))
+        return Comparison(value, (*_runs(*texts), *nearest(pair, index)))
 
     return Compared("chrf", _signature("chrf", chrf), compare)
 
@@ -196,7 +196,7 @@ def make_rouge(*, stemmer: bool = False) -> Compared:
     def compare(pair: Pair, explain: bool) -> Comparison:
         response = tokenize(pair.response)
         best = Comparison(-1.0)
-        for place, text in enumerate(pair.references):
+        for index, text in enumerate(pair.references):
             reference = tokenize(text)
             rows = _rows(response, reference)
             each = 2 / max(len(response) + len(reference), 1)
@@ -204,7 +204,7 @@ def make_rouge(*, stemmer: bool = False) -> Compared:
             if value > best.value:
                 words = _common(response, reference, rows) if explain else ()
                 pieces = tuple(Piece("word", 1.0, each, name=f'"{word}"') for word in words)
-                best = Comparison(value, (*pieces, *nearest(pair, place)) if explain else ())
+                best = Comparison(value, (*pieces, *nearest(pair, index)) if explain else ())
         return best
 
     parts = (("stemmer", "porter" if stemmer else "none"), ("rouge-score", version("rouge-score")))
@@ -218,14 +218,14 @@ def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
     In row ``i`` bit ``j`` is 0 where word ``j`` of the reference extends the common subsequence (Crochemore et al., Information
     Processing Letters 80, 2001); whole rows are computed at once, so that texts of 10,000 words are fast.
     """
-    places: dict[str, int] = {}
-    for place, word in enumerate(reference):
-        places[word] = places.get(word, 0) | 1 << place
+    indices: dict[str, int] = {}
+    for index, word in enumerate(reference):
+        indices[word] = indices.get(word, 0) | 1 << index
     full = (1 << len(reference)) - 1
     rows = [full]
     for word in response:
         row = rows[-1]
-        met = row & places.get(word, 0)
+        met = row & indices.get(word, 0)
         rows.append(((row + met) | (row - met)) & full)
     return rows
 
@@ -273,12 +273,12 @@ def make_meteor(*, synonyms: bool | None = None) -> Compared:
         response = tokenize(pair.response)
         texts = [tokenize(reference) for reference in pair.references]
         values = [float(nltk.meteor_score([text], response, wordnet=known)) for text in texts]
-        place = values.index(max(values))
+        index = values.index(max(values))
         if not explain:
-            return Comparison(values[place])
-        matches, _, _ = nltk.align_words(response, texts[place], wordnet=known)
-        pieces = _meteor_pieces(response, texts[place], matches, values[place])
-        return Comparison(values[place], (*pieces, *nearest(pair, place)))
+            return Comparison(values[index])
+        matches, _, _ = nltk.align_words(response, texts[index], wordnet=known)
+        pieces = _meteor_pieces(response, texts[index], matches, values[index])
+        return Comparison(values[index], (*pieces, *nearest(pair, index)))
 
     named = f"wordnet-{wordnet.get_version()}" if wordnet else "none"
     parts = (("tok", "wordpunct"), ("stemmer", "porter"), ("synonyms", named), ("nltk", version("nltk")))

@@ -87,19 +87,19 @@ class AssociationGraph:
 
     def between(self, sources: Ids, targets: Ids) -> Floats:
         """Return the weight of the edge from each source to each target, 0 where there is none, shape (sources, targets)."""
-        found = np.zeros((len(sources), len(targets)), dtype=np.float32)
+        result = np.zeros((len(sources), len(targets)), dtype=np.float32)
         wanted = targets.astype(self._targets.dtype)
         for row, source in enumerate(sources.tolist()):
             start, end = int(self._offsets[source]), int(self._offsets[source + 1])
             if start == end:
                 continue
             successors = self._targets[start:end]
-            places = successors.searchsorted(wanted)
-            places[places == end - start] = 0
-            (there,) = (successors[places] == wanted).nonzero()
+            indices = successors.searchsorted(wanted)
+            indices[indices == end - start] = 0
+            (there,) = (successors[indices] == wanted).nonzero()
             if len(there):
-                found[row, there] = self._weights[start:end][places[there]]
-        return found
+                result[row, there] = self._weights[start:end][indices[there]]
+        return result
 
     def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:
         """Return the strongest successors of ``term`` with the weights of the edges, strongest first."""

@@ -196,8 +196,8 @@ def _check_header(header: Any) -> None:
 
 def weights_in(header: Mapping[str, Any]) -> Mapping[str, float]:
     """Return the bias and the weights of the parts in a header, by name."""
-    found: Mapping[str, float] = header["weights"]["+".join(PARTS)]
-    return found
+    result: Mapping[str, float] = header["weights"]["+".join(PARTS)]
+    return result
 
 
 def open_encoder_of(checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None) -> TextEncoder:

@@ -83,7 +83,7 @@ class PartMetric(BatchScoring):
 
 def spoken_turns(item: Item) -> list[Turn]:
     """Return the non-blank turns of the history, oldest first."""
-    return [Turn(place, text) for place, text in enumerate(item.history) if text.strip()]
+    return [Turn(index, text) for index, text in enumerate(item.history) if text.strip()]
 
 
 # The metric ``similarity``: cosine of the sentence embeddings of the response and the last turn.
@@ -162,11 +162,11 @@ class Repetition:
         words = Counter(word.text for word in words_of(item.response))
         if words.total() < LEAST_WORDS:
             return Measure(0.0)
-        best, place = max((overlap(words, turn.text), turn.place) for turn in spoken_turns(item)[-LAST_TURNS:])
+        best, index = max((overlap(words, turn.text), turn.place) for turn in spoken_turns(item)[-LAST_TURNS:])
         value = min(max((best - LOW) / (HIGH - LOW), 0.0), 1.0)
         if not value or not explain:
             return Measure(value)
-        return Measure(value, (Piece("feature", best, value, turn=place, name=f"overlap with turn {place + 1}"),))
+        return Measure(value, (Piece("feature", best, value, turn=index, name=f"overlap with turn {index + 1}"),))
 
 
 def overlap(words: Counter[str], text: str) -> float:

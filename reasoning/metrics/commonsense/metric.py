@@ -76,8 +76,8 @@ class Commonsense(BatchScoring):
         if explain:
             known = np.flatnonzero(np.isfinite(scores))
             shares, base = shapley_values(self.model.predict, values[known], self.model.background)
-            for place, row in zip(known.tolist(), shares, strict=True):
-                pieces[place] = self._pieces(items[place], values[place], row, base)
+            for index, row in zip(known.tolist(), shares, strict=True):
+                pieces[index] = self._pieces(items[index], values[index], row, base)
         return [
             no_score(NO_WORD, self.signature)
             if not count_words(item.response)

@@ -85,8 +85,8 @@ class Regressor:
             layer = layer @ weights + biases[:, None, :]
             if number < len(self.weights):
                 layer = np.maximum(layer, 0.0) if self.activation == "relu" else np.tanh(layer)
-        found: Matrix = layer[:, :, 0].mean(axis=0)
-        return found
+        result: Matrix = layer[:, :, 0].mean(axis=0)
+        return result
 
 
 # Model file: the arrays with a JSON description, validated when it is opened.

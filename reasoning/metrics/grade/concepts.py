@@ -106,14 +106,14 @@ class TableVectors:
             rows = np.asarray(self._index.ids(concepts), np.int64)
         else:
             rows = np.array([self._rows.get(concept, -1) for concept in concepts], np.int64)
-        found = np.zeros((len(rows), self.dimension), np.float32)
-        found[rows >= 0] = self.of_nodes(rows[rows >= 0])
-        return found
+        result = np.zeros((len(rows), self.dimension), np.float32)
+        result[rows >= 0] = self.of_nodes(rows[rows >= 0])
+        return result
 
     def of_nodes(self, nodes: NDArray[Any]) -> Floats:
         """See :class:`NodeVectors`."""
-        found: Floats = self._table.matrix[nodes].astype(np.float32)
-        return found
+        result: Floats = self._table.matrix[nodes].astype(np.float32)
+        return result
 
 
 class EncodedVectors:
@@ -126,10 +126,10 @@ class EncodedVectors:
         self._disk: _DiskCache | None = None
         self._memory: dict[str, NDArray[np.float16]] = {}
         if self._index is not None:
-            place = Path(folder or self._index.directory)
+            root = Path(folder or self._index.directory)
             signature = encoder.signature.replace(";", "-").replace("=", "-")
             name = f"concepts-{graph.manifest().digest}-{signature}"  # several graphs may share a folder
-            self._disk = _DiskCache.open(place / name, len(self._index.uris()), encoder.dimension)
+            self._disk = _DiskCache.open(root / name, len(self._index.uris()), encoder.dimension)
 
     @property
     def dimension(self) -> int:
@@ -148,21 +148,21 @@ class EncodedVectors:
             rows = np.asarray(self._index.ids(distinct), np.int64)
         found = np.zeros((len(distinct), self.dimension), np.float16)
         there = np.zeros(len(distinct), bool) if self._disk is None else self._disk.read(rows, found)
-        for place in np.flatnonzero(~there):
-            vector = self._memory.get(distinct[place])
+        for index in np.flatnonzero(~there):
+            vector = self._memory.get(distinct[index])
             if vector is not None:
-                found[place], there[place] = vector, True
+                found[index], there[index] = vector, True
         missing = np.flatnonzero(~there)
         if len(missing):
-            texts = [text_of(distinct[place]) for place in missing]
+            texts = [text_of(distinct[index]) for index in missing]
             fresh = self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
             found[missing] = fresh
             if self._disk is not None:
                 self._disk.write(rows[missing], fresh)
-            for place, vector in zip(missing, fresh, strict=True):
-                if self._disk is None or rows[place] < 0:
-                    self._memory[distinct[place]] = vector
-        where = {concept: place for place, concept in enumerate(distinct)}
+            for index, vector in zip(missing, fresh, strict=True):
+                if self._disk is None or rows[index] < 0:
+                    self._memory[distinct[index]] = vector
+        where = {concept: index for index, concept in enumerate(distinct)}
         return found[[where[concept] for concept in concepts]].astype(np.float32)
 
     def of_nodes(self, nodes: NDArray[Any]) -> Floats:
@@ -238,10 +238,10 @@ class Neighbourhood:
         """Return own vectors and neighbours' means, shape (concepts, 1 + hops, dimension); zeros where there is no neighbour."""
         with self._lock:
             known = self._rows.get_all(concepts, self._compute)
-        found = np.zeros((len(concepts), 1 + len(self.limits), self.vectors.dimension), np.float32)
-        for place, concept in enumerate(concepts):
-            found[place] = known[concept]
-        return found
+        result = np.zeros((len(concepts), 1 + len(self.limits), self.vectors.dimension), np.float32)
+        for index, concept in enumerate(concepts):
+            result[index] = known[concept]
+        return result
 
     def neighbours(self, concept: str, hop: int) -> list[str]:
         """Return the neighbours at exactly ``hop`` (1, 2, …) whose vectors are averaged, best first."""
@@ -273,7 +273,7 @@ class Neighbourhood:
             there = near >= 0
             summed = np.zeros_like(rows[:, 0])
             for column in range(near.shape[1]):
-                some = there[:, column]
-                summed[some] += known[np.searchsorted(wanted, near[some, column])]
+                present = there[:, column]
+                summed[present] += known[np.searchsorted(wanted, near[present, column])]
             rows[:, hop] = summed / np.maximum(there.sum(axis=1, dtype=np.float32), 1)[:, None]
         return rows

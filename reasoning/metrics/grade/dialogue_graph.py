@@ -75,19 +75,19 @@ def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
     """Combine dialogue graphs into a batch; ``weights`` as :func:`edge_weights` gives them."""
     sizes = [len(one.context) + len(one.response) for one in graphs]
     most = max(max(sizes, default=0), 1)
-    places: dict[str, int] = {}
+    indices: dict[str, int] = {}
     nodes = np.zeros((len(graphs), most), np.int64)
     adjacency = np.zeros((len(graphs), most, most), np.float32)
     for row, one in enumerate(graphs):
         for column, concept in enumerate(one.concepts):
-            nodes[row, column] = places.setdefault(concept, len(places))
+            nodes[row, column] = indices.setdefault(concept, len(indices))
         split, end = len(one.context), sizes[row]
         if one.hops.size:
             between = weights[one.hops.astype(np.int64) + 1]
             adjacency[row, :split, split:end] = between
             adjacency[row, split:end, :split] = between.T
     mask = np.arange(most) < np.array(sizes, np.int64).reshape(-1, 1)
-    return GraphBatch(tuple(places), nodes, mask, adjacency)
+    return GraphBatch(tuple(indices), nodes, mask, adjacency)
 
 
 # Keywords: the words of an utterance with the highest scores that are concepts of the graph.

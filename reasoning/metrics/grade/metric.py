@@ -116,11 +116,11 @@ class Grade(BatchScoring):
         with torch.inference_mode(), self._lock:
             starts = self._starts([graph for _, graph in known])
             for start in range(0, len(order), BATCH):
-                places = order[start : start + BATCH]
-                some = [known[place] for place in places] if known else []
-                found = self._batch(texts_of(places), some, starts, explain)
-                scores.update(zip(places, found, strict=True))
-        return [scores[place] for place in range(len(items))]
+                indices = order[start : start + BATCH]
+                graphs = [known[index] for index in indices] if known else []
+                found = self._batch(texts_of(indices), graphs, starts, explain)
+                scores.update(zip(indices, found, strict=True))
+        return [scores[index] for index in range(len(items))]
 
     def _batch(
         self, texts: tuple[Tensor, ...], known: Sequence[tuple[Keywords, DialogueGraph]], starts: Starts, explain: bool
@@ -133,10 +133,10 @@ class Grade(BatchScoring):
         graphs = graph_tensors([graph for _, graph in known], self.weights, starts)
         values = model.judge(utterance, model.reason(graphs)[0]).tolist()
         scores = []
-        for place, ((keywords, graph), value) in enumerate(zip(known, values, strict=True)):
+        for index, ((keywords, graph), value) in enumerate(zip(known, values, strict=True)):
             found: tuple[Piece, ...] = ()
             if explain:
-                found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, place))
+                found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, index))
             scores.append(Score(value, Evidence(found, note_of(keywords, graph.hops)), signature))
         return scores
 
@@ -145,9 +145,9 @@ class Grade(BatchScoring):
         concepts = list(dict.fromkeys(concept for graph in graphs for concept in graph.concepts))
         if not concepts:
             return self.around.rows
-        place = {concept: number for number, concept in enumerate(concepts)}
+        index = {concept: number for number, concept in enumerate(concepts)}
         begun: Floats = self.checkpoint.model.start(torch.from_numpy(self.around.rows(concepts))).numpy()
-        return lambda some: begun[[place[concept] for concept in some]]
+        return lambda some: begun[[index[concept] for concept in some]]
 
     def _texts(self, items: Sequence[Item]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
         """Return a function from indices of items to the arguments of the utterance branch; each distinct turn is encoded
@@ -156,19 +156,19 @@ class Grade(BatchScoring):
         responses = [item.response for item in items]
         tokenizer = self._tokenizer
         if tokenizer is not None:
-            return lambda places: tuned_texts(
-                tokenizer, [contexts[place] for place in places], [responses[place] for place in places], self.encoder_length
+            return lambda indices: tuned_texts(
+                tokenizer, [contexts[index] for index in indices], [responses[index] for index in indices], self.encoder_length
             )
         texts = list(
             dict.fromkeys(text for turns, response in zip(contexts, responses, strict=True) for text in (*turns, response))
         )
         row = {text: number for number, text in enumerate(texts)}
         vectors = self.encoder.pooled(texts)
-        return lambda places: frozen_texts(
+        return lambda indices: frozen_texts(
             vectors,
-            [row[contexts[place][-1]] if contexts[place] else -1 for place in places],
-            [[row[turn] for turn in contexts[place][:-1]] for place in places],
-            [row[responses[place]] for place in places],
+            [row[contexts[index][-1]] if contexts[index] else -1 for index in indices],
+            [[row[turn] for turn in contexts[index][:-1]] for index in indices],
+            [row[responses[index]] for index in indices],
         )
 
     @property
@@ -243,16 +243,16 @@ class Findings(NamedTuple):
     attention: Doubles  # shape (n, n), the mean over layers and heads
 
 
-def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, place: int) -> Findings:
-    """Score the dialogue at index ``place`` of a batch, with the batch's v_c, without each keyword, and without any."""
-    n = int(graphs.mask[place].sum())
-    nodes, adjacency = graphs.nodes[place, :n], graphs.adjacency[place, :n, :n]
+def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, index: int) -> Findings:
+    """Score the dialogue at index ``index`` of a batch, with the batch's v_c, without each keyword, and without any."""
+    n = int(graphs.mask[index].sum())
+    nodes, adjacency = graphs.nodes[index, :n], graphs.adjacency[index, :n, :n]
     kept = torch.ones(n + 2, n, dtype=torch.bool)
     kept[torch.arange(n), torch.arange(n)] = False
     kept[n] = False  # no keyword; the last row keeps all
     variants = Graphs(graphs.concepts, nodes.expand(n + 2, n), kept, adjacency * (kept[:, :, None] & kept[:, None, :]))
     v_g, attention = model.reason(variants)
-    scores = model.judge(utterance[place].expand(n + 2, -1), v_g).numpy().astype(np.float64)
+    scores = model.judge(utterance[index].expand(n + 2, -1), v_g).numpy().astype(np.float64)
     seen = torch.stack([layer[n + 1].mean(0) for layer in attention]).mean(0).numpy().astype(np.float64)
     return Findings(float(scores[n]), scores[:n], seen)
 
@@ -265,8 +265,8 @@ def pieces(
     changes = value - findings.without
     together = value - findings.without_any - float(changes.sum())
     found = [Piece("base", findings.without_any, findings.without_any, name="the texts without any keyword")]
-    for place, (keyword, change) in enumerate(zip(nodes, changes.tolist(), strict=True)):
-        found.append(_keyword(graph, keywords, hops, place, keyword, change, findings.attention))
+    for index, (keyword, change) in enumerate(zip(nodes, changes.tolist(), strict=True)):
+        found.append(_keyword(graph, keywords, hops, index, keyword, change, findings.attention))
     found.append(Piece("keyword", together, together, name="keywords together"))
     return tuple(found)
 
@@ -275,7 +275,7 @@ def _keyword(
     graph: KnowledgeGraph,
     keywords: Keywords,
     hops: NDArray[np.int8],
-    place: int,
+    index: int,
     keyword: Keyword,
     change: float,
     attention: Doubles,
@@ -285,11 +285,11 @@ def _keyword(
     if keyword.turn is not None:
         name = f'keyword "{keyword.mention.text}" (turn {keyword.turn + 1})'
         return Piece("keyword", change, change, turn=keyword.turn, history=keyword.mention, name=name)
-    column = place - split
+    column = index - split
     edges = [
-        _edge(graph, keyword, keywords.context[row], int(hops[row, column]), float(attention[place, row]))
+        _edge(graph, keyword, keywords.context[row], int(hops[row, column]), float(attention[index, row]))
         for row in range(split)
-        if attention[place, row] > 0
+        if attention[index, row] > 0
     ]
     edges.sort(key=lambda piece: (-round(piece.value, 6), piece.turn or 0, piece.history.start if piece.history else 0))
     name = f'keyword "{keyword.mention.text}" (response)'

@@ -221,8 +221,8 @@ class GradeModel(nn.Module):
         of each layer, (b, heads, n, n)."""
         nodes, at = graphs.concepts if graphs.concepts.dim() == 2 else self.start(graphs.concepts), graphs.nodes
         seen = []
-        for place, layer in enumerate(self.attention):
-            nodes, attention = layer(nodes, graphs.adjacency, graphs.mask, None if place else at)
+        for index, layer in enumerate(self.attention):
+            nodes, attention = layer(nodes, graphs.adjacency, graphs.mask, None if index else at)
             seen.append(attention)
         if not seen:
             nodes = nodes[at] * graphs.mask[..., None]
@@ -271,11 +271,11 @@ def frozen_texts(
     width = vectors.shape[1]
     at_last = np.zeros((len(response), width), np.float32)
     before = np.zeros((len(response), width), np.float32)
-    for place, (row, rows) in enumerate(zip(last, earlier, strict=True)):
+    for index, (row, rows) in enumerate(zip(last, earlier, strict=True)):
         if row >= 0:
-            at_last[place] = vectors[row]
+            at_last[index] = vectors[row]
         if rows:
-            before[place] = vectors[list(rows)].astype(np.float32).mean(axis=0)
+            before[index] = vectors[list(rows)].astype(np.float32).mean(axis=0)
     answers: NDArray[np.float32] = vectors[np.asarray(response, np.int64)].astype(np.float32)
     return torch.from_numpy(at_last), torch.from_numpy(before), torch.from_numpy(answers)
 

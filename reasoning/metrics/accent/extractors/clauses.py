@@ -84,13 +84,13 @@ class Clause:
 def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
     """Return the clauses of a turn of ``speaker``, in the order of their predicates."""
     tree = Tree(attach_times(parse))
-    places = [place for place in range(len(parse)) if _is_predicate(tree, place)]
-    known = _Places(tree, places)
+    indices = [index for index in range(len(parse)) if _is_predicate(tree, index)]
+    known = _Places(tree, indices)
     clauses: dict[int, Clause] = {}
-    for place in places:
-        for one in _chain(known, place, clauses):
+    for index in indices:
+        for one in _chain(known, index, clauses):
             clauses[one] = _clause(known, one, speaker, clauses)
-    return [clauses[place] for place in places]
+    return [clauses[index] for index in indices]
 
 
 class ClauseReader:
@@ -119,60 +119,60 @@ class _Places:
             the sentences before it.
     """
 
-    def __init__(self, tree: Tree, places: Sequence[int]) -> None:
+    def __init__(self, tree: Tree, indices: Sequence[int]) -> None:
         self.tree = tree
-        self.numbers = {place: number for number, place in enumerate(places)}
-        self.apart = frozenset(place for place in places if tree.words[place].relation != "ccomp")
+        self.numbers = {index: number for number, index in enumerate(indices)}
+        self.apart = frozenset(index for index in indices if tree.words[index].relation != "ccomp")
         self.before: dict[int, int] = {}
-        for place in places:
-            self.before[tree.words[place].sentence + 1] = place
+        for index in indices:
+            self.before[tree.words[index].sentence + 1] = index
         self.above: list[int | None] = [None] * len(tree.words)
-        order = [place for place, word in enumerate(tree.words) if word.head == place]
-        for place in order:
-            for child in tree.children[place]:
-                self.above[child] = place if place in self.numbers else self.above[place]
+        order = [index for index, word in enumerate(tree.words) if word.head == index]
+        for index in order:
+            for child in tree.children[index]:
+                self.above[child] = index if index in self.numbers else self.above[index]
                 order.append(child)
 
 
-def _chain(known: _Places, place: int, found: Mapping[int, Clause]) -> list[int]:
-    """``place`` and the predicates above it that are not in ``found``, topmost first."""
+def _chain(known: _Places, index: int, found: Mapping[int, Clause]) -> list[int]:
+    """``index`` and the predicates above it that are not in ``found``, topmost first."""
     chain: list[int] = []
-    one: int | None = place
+    one: int | None = index
     while one is not None and one not in found:
         chain.append(one)
         one = known.above[one]
     return chain[::-1]
 
 
-def _is_predicate(tree: Tree, place: int) -> bool:
-    """Whether the word at ``place`` heads a clause of its own."""
-    word = tree.words[place]
+def _is_predicate(tree: Tree, index: int) -> bool:
+    """Whether the word at ``index`` heads a clause of its own."""
+    word = tree.words[index]
     if word.relation not in _OWN or word.pos in ("PUNCT", "SYM"):
         return False
     if word.relation == "ccomp":
         governor = tree.words[word.head].lemma
-        return (governor in ATTITUDES or governor in FEELINGS) and tree.child(place, *SUBJECTS) is not None
+        return (governor in ATTITUDES or governor in FEELINGS) and tree.child(index, *SUBJECTS) is not None
     if word.relation == "acl":
-        return word.tag == "VB" and tree.marked(place, "to")
-    if word.tag in _QUESTION_TAGS and tree.child(place, "cop") is None and tree.child(place, *SUBJECTS) is not None:
+        return word.tag == "VB" and tree.marked(index, "to")
+    if word.tag in _QUESTION_TAGS and tree.child(index, "cop") is None and tree.child(index, *SUBJECTS) is not None:
         return False  # "You what?" asks for a repetition and states no event
-    if word.pos in ("VERB", "AUX") or tree.child(place, "cop", *SUBJECTS) is not None:
+    if word.pos in ("VERB", "AUX") or tree.child(index, "cop", *SUBJECTS) is not None:
         return True
     if is_time(word):
         return False
-    return word.relation in ("ROOT", "parataxis") or (word.relation == "advcl" and tree.child(place, "mark") is not None)
+    return word.relation in ("ROOT", "parataxis") or (word.relation == "advcl" and tree.child(index, "mark") is not None)
 
 
-def _clause(known: _Places, place: int, speaker: Speaker, found: Mapping[int, Clause]) -> Clause:
-    """The clause at ``place``; the one that it depends on is in ``found``."""
+def _clause(known: _Places, index: int, speaker: Speaker, found: Mapping[int, Clause]) -> Clause:
+    """The clause at ``index``; the one that it depends on is in ``found``."""
     tree, words = known.tree, known.tree.words
-    word = words[place]
-    above = known.above[place]
+    word = words[index]
+    above = known.above[index]
     parent = None if above is None else found[above]
-    subject_place = tree.child(place, *SUBJECTS)
-    mood = _mood(tree, place, subject_place)
-    if offered := _offered(tree, place, mood):
-        subject_place, mood = tree.child(place, "obj"), Mood.STATEMENT
+    subject_place = tree.child(index, *SUBJECTS)
+    mood = _mood(tree, index, subject_place)
+    if offered := _offered(tree, index, mood):
+        subject_place, mood = tree.child(index, "obj"), Mood.STATEMENT
     subject, who, person = ((), "", False) if subject_place is None else subject_at(tree, subject_place, speaker)
     if not who and parent is not None and word.relation in ("conj", "advcl", "acl"):
         subject, who, person = parent.subject, parent.who, parent.person
@@ -180,47 +180,47 @@ def _clause(known: _Places, place: int, speaker: Speaker, found: Mapping[int, Cl
     if not who and mood is Mood.COMMAND:
         addressed = participant("you", speaker)
         subject, who, person = ((), "", False) if addressed is None else ((addressed,), addressed.who, True)
-    denied = any(words[c].relation in ("advmod", "cc") and words[c].text.lower() in DENIALS for c in tree.children[place])
+    denied = any(words[c].relation in ("advmod", "cc") and words[c].text.lower() in DENIALS for c in tree.children[index])
     if parent is not None and word.relation == "ccomp" and parent.denied:
         denied = not denied
-    core, aim, modals = _modality(tree, place if offered is None else offered)
+    core, aim, modals = _modality(tree, index if offered is None else offered)
     modals |= {"will"} if offered else set()
     plural = subject_place is not None and words[subject_place].tag in ("NNS", "NNPS")
-    connective, other = _connective(known, place)
+    connective, other = _connective(known, index)
     phrase, goal = (phrase_at(tree, at, speaker, known.apart) for at in (core, aim))
     if subject_place is None and len(phrase) > 1 and isinstance(phrase[0], Participant) and not phrase[0].possessive:
         subject, who, person = phrase[:1], phrase[0].who, True  # a subject attached to a word below the predicate
         phrase, goal = phrase[1:], goal[1:] if goal == phrase else goal
-    span = tree.below(place, known.numbers)
+    span = tree.below(index, known.numbers)
     kept = [one for one in span if words[one].relation not in ("punct", "cc", "mark")] or span
     tags = [words[c].tag for c in tree.children[core] if words[c].relation in ("aux", "cop", "aux:pass")] + [words[core].tag]
     return Clause(
         subject=subject, who=who, person=person, plural=plural, denied=denied, modals=modals, mood=mood,
         verb=_verb(tree, core), core=words[core].lemma, pos=words[core].pos,
         phrase=phrase, aim=goal,
-        asked=_asked(tree, span, place), connective=connective, other=other, relation=word.relation, past="VBD" in tags,
+        asked=_asked(tree, span, index), connective=connective, other=other, relation=word.relation, past="VBD" in tags,
         sentence=word.sentence, start=words[kept[0]].start, end=words[kept[-1]].end,
     )  # fmt: skip
 
 
-def _offered(tree: Tree, place: int, mood: Mood) -> int | None:
+def _offered(tree: Tree, index: int, mood: Mood) -> int | None:
     """The place of the verb "see" in "let me see"; None for other clauses."""
-    if mood is not Mood.COMMAND or tree.words[place].lemma != "let":
+    if mood is not Mood.COMMAND or tree.words[index].lemma != "let":
         return None
-    whom = tree.child(place, "obj")
+    whom = tree.child(index, "obj")
     own = whom is not None and tree.words[whom].lemma in ("i", "we", "me", "us", "'s")
-    return tree.child(place, "xcomp", "ccomp") if own else None
+    return tree.child(index, "xcomp", "ccomp") if own else None
 
 
-def _verb(tree: Tree, place: int) -> str:
-    return "be" if tree.child(place, "cop") is not None or tree.passive(place) else tree.words[place].lemma
+def _verb(tree: Tree, index: int) -> str:
+    return "be" if tree.child(index, "cop") is not None or tree.passive(index) else tree.words[index].lemma
 
 
-def _modality(tree: Tree, place: int) -> tuple[int, int, frozenset[str]]:
+def _modality(tree: Tree, index: int) -> tuple[int, int, frozenset[str]]:
     """The place of the event ("go" in "is going to go"), the place of what is wanted, and the modalities that govern either."""
     words = tree.words
     modals: set[str] = set()
-    core = aim = place
+    core = aim = index
     while True:
         modals |= {
             _AUXILIARIES.get(words[c].text.lower(), words[c].lemma)
@@ -239,42 +239,42 @@ def _modality(tree: Tree, place: int) -> tuple[int, int, frozenset[str]]:
         aim = inner
 
 
-def _asked(tree: Tree, span: Sequence[int], place: int) -> str:
-    return next((tree.words[c].lemma for c in span if tree.words[c].tag in ("WP", "WRB", "WDT") and c < place), "")
+def _asked(tree: Tree, span: Sequence[int], index: int) -> str:
+    return next((tree.words[c].lemma for c in span if tree.words[c].tag in ("WP", "WRB", "WDT") and c < index), "")
 
 
-def _mood(tree: Tree, place: int, subject: int | None) -> Mood:
+def _mood(tree: Tree, index: int, subject: int | None) -> Mood:
     """The mood of a clause; a question is recognised by its question mark or its word order."""
     words = tree.words
-    word = words[place]
+    word = words[index]
     if word.relation not in ("ROOT", "parataxis", "conj"):
         return Mood.STATEMENT
-    last = tree.last[place]
+    last = tree.last[index]
     if "?" in words[last].text or (last + 1 < len(words) and words[last + 1].text == "?"):
         return Mood.QUESTION
-    finite = [c for c in tree.children[place] if words[c].relation in ("aux", "cop", "aux:pass")]
+    finite = [c for c in tree.children[index] if words[c].relation in ("aux", "cop", "aux:pass")]
     if subject is not None and finite and finite[0] < subject and words[finite[0]].tag in ("VBP", "VBZ", "VBD", "MD"):
         return Mood.QUESTION
-    bare = subject is None and tree.child(place, "cop") is None and word.tag == "VB"
-    free = not any(words[c].relation in ("mark", "aux") and words[c].lemma != "do" for c in tree.children[place])
+    bare = subject is None and tree.child(index, "cop") is None and word.tag == "VB"
+    free = not any(words[c].relation in ("mark", "aux") and words[c].lemma != "do" for c in tree.children[index])
     return Mood.COMMAND if bare and free else Mood.STATEMENT
 
 
-def _connective(known: _Places, place: int) -> tuple[str, int | None]:
-    """The connective of the clause at ``place``, and the number of the clause that it joins."""
+def _connective(known: _Places, index: int) -> tuple[str, int | None]:
+    """The connective of the clause at ``index``, and the number of the clause that it joins."""
     words = known.tree.words
-    word = words[place]
+    word = words[index]
     joined = ""
-    for child in known.tree.children[place]:
+    for child in known.tree.children[index]:
         relation, lemma = words[child].relation, words[child].lemma
-        if (child > place and lemma not in ("then", "though")) or known.tree.is_degree(child):
+        if (child > index and lemma not in ("then", "though")) or known.tree.is_degree(child):
             continue
         linking = relation == "mark" or relation == "cc" or (relation == "advmod" and lemma in _LINKING)
         if (linking or (word.relation.startswith("advcl") and lemma in _ADVERBIAL)) and joined in _WEAK:
             joined = _CONNECTIVES.get(lemma, lemma)
             if joined == "after" and words[child + 1].lemma in ("that", "this") and words[child + 1].relation == "mark":
                 joined = "then"
-    other = known.above[place]
+    other = known.above[index]
     if other is None:
         other = next((known.before[n] for n in range(word.sentence, 0, -1) if n in known.before), None)
     return joined, None if other is None else known.numbers[other]

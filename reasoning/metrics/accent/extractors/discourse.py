@@ -128,8 +128,8 @@ def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
     felt = _feeling(clause)
     if not felt:
         return
-    place = clauses.index(clause)
-    about = [one for one in clauses if one.other == place and one.connective in ("to", "that", "", "because", "when")]
+    index = clauses.index(clause)
+    about = [one for one in clauses if one.other == index and one.connective in ("to", "that", "", "because", "when")]
     for one in about:
         if _is_event(one) and one is not clause and clause.who:
             yield Candidate(_family("React", one, clause), event_words(one), (*clause.subject, "feel", felt), one, clause)
@@ -137,7 +137,7 @@ def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
 
 def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
     """Candidates from consecutive events of one person, and from evaluations of them."""
-    events = [(place, clause) for place, clause in enumerate(clauses) if _is_event(clause)]
+    events = [(index, clause) for index, clause in enumerate(clauses) if _is_event(clause)]
     for (_, first), (_, second) in pairwise(events):
         if second.connective not in ("", "and", "that") or second.relation == "ccomp":
             continue
@@ -162,9 +162,9 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
         felt = _feeling(second)
         if felt:
             yield Candidate(_family("React", first, second), head, (*second.subject, "feel", felt), first, second)
-    for place, clause in enumerate(clauses):
+    for index, clause in enumerate(clauses):
         judged = _judgement(clause)
-        before = [one for at, one in events if at < place]
+        before = [one for at, one in events if at < index]
         if judged and before and before[-1].person:
             subject = before[-1].subject
             yield Candidate("xReact", event_words(before[-1]), (*subject, "feel", judged), before[-1], clause)

@@ -88,12 +88,12 @@ def compare_tuples(
 
 def _presence(dialogues: Sequence[Sequence[Triple]]) -> NDArray[np.bool_]:
     """Which dialogue has which relation, shape (dialogues, relations)."""
-    found = np.zeros((len(dialogues), len(RELATIONS)), dtype=np.bool_)
+    result = np.zeros((len(dialogues), len(RELATIONS)), dtype=np.bool_)
     for row, tuples in enumerate(dialogues):
         for _, relation, _ in tuples:
             if relation in RELATIONS:
-                found[row, RELATIONS.index(relation)] = True
-    return found
+                result[row, RELATIONS.index(relation)] = True
+    return result
 
 
 def _micro(both: Floats, extracted: Floats, human: Floats) -> tuple[Floats, Floats, Floats]:
@@ -134,10 +134,10 @@ def _similarities(
     compare: Callable[[list[str], list[str]], float],
 ) -> Floats:
     """``compare`` where both sides have a relation, else NaN; shape (dialogues, relations)."""
-    found = np.full(both.shape, np.nan)
+    result = np.full(both.shape, np.nan)
     for row, column, own, other in _pairs(extracted, human, both):
-        found[row, column] = compare(own, other)
-    return found
+        result[row, column] = compare(own, other)
+    return result
 
 
 def _pairs(

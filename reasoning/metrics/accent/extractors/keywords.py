@@ -126,11 +126,11 @@ def make(graph: KnowledgeGraph, *, pipeline: Analyser | str | Path | None = None
 
 
 def _keywords_of(tokens: Sequence[Token]) -> Keywords:
-    found: Keywords = {}
+    result: Keywords = {}
     for token in tokens:
         if token.pos in _POS and not token.stop and _WORD.fullmatch(token.lemma.lower()):
-            found.setdefault(token.lemma.lower(), Where(None, token.start, token.end))
-    return found
+            result.setdefault(token.lemma.lower(), Where(None, token.start, token.end))
+    return result
 
 
 def _by_word(texts: Sequence[str]) -> dict[str, Numbers]:

@@ -101,12 +101,12 @@ _RELATIVE = ("WDT", "WP", "WRB", "WP$")
 
 def attach_times(parse: Parse) -> Parse:
     """Return ``parse`` with every time at the beginning of a clause attached to that clause; usually unchanged."""
-    times = [place for place, word in enumerate(parse) if is_time(word)]
+    times = [index for index, word in enumerate(parse) if is_time(word)]
     if not times:
         return parse
     tree = _TimeAttachment(parse)
-    for place in times:
-        tree.attach(place)
+    for index in times:
+        tree.attach(index)
     return tuple(tree.words)
 
 
@@ -126,40 +126,40 @@ class _TimeAttachment:
     def __init__(self, parse: Parse) -> None:
         self.words = list(parse)
         self._below: list[list[int]] = [[] for _ in parse]
-        for place, word in enumerate(parse):
-            if word.head != place:
-                self._below[word.head].append(place)
+        for index, word in enumerate(parse):
+            if word.head != index:
+                self._below[word.head].append(index)
 
-    def attach(self, place: int) -> None:
-        """Make the time at ``place`` an oblique of its clause, where it was parsed as something else."""
-        word, below = self.words[place], self._below[place]
+    def attach(self, index: int) -> None:
+        """Make the time at ``index`` an oblique of its clause, where it was parsed as something else."""
+        word, below = self.words[index], self._below[index]
         if any(self.words[one].tag in _RELATIVE for one in below):
             return  # "what time", "what a day"
         if word.relation == "obl:unmarked" and any(self.words[one].lemma in _GREETING for one in below):
-            self.words[place] = word._replace(relation="discourse")
-        elif word.relation == "mark" or (word.relation in _SUBJECTS and self._is_second(place)):
-            self.words[place] = word._replace(relation="obl:unmarked")
+            self.words[index] = word._replace(relation="discourse")
+        elif word.relation == "mark" or (word.relation in _SUBJECTS and self._is_second(index)):
+            self.words[index] = word._replace(relation="obl:unmarked")
         elif word.relation in ("ROOT", "parataxis", "conj"):
             clause = next(
-                (one for one in below if self.words[one].relation.startswith("acl") and self._is_whole(place, one)), None
+                (one for one in below if self.words[one].relation.startswith("acl") and self._is_whole(index, one)), None
             )
             is_clause = any(self.words[one].relation in ("cop", *_SUBJECTS) for one in below)  # "that was the day I met her"
             if clause is not None and not is_clause:
-                self._turn(place, clause)
+                self._turn(index, clause)
 
-    def _turn(self, place: int, clause: int) -> None:
-        """Exchange the time at ``place`` with the ``clause`` below it: the clause takes its head and all but its own words."""
-        word = self.words[place]
-        root = word.head == place
+    def _turn(self, index: int, clause: int) -> None:
+        """Exchange the time at ``index`` with the ``clause`` below it: the clause takes its head and all but its own words."""
+        word = self.words[index]
+        root = word.head == index
         self.words[clause] = self.words[clause]._replace(relation=word.relation, head=clause if root else word.head)
         if not root:
-            self._below[word.head] = sorted([clause if one == place else one for one in self._below[word.head]])
-        own = [one for one in self._below[place] if one < place and self.words[one].relation in _WITH_IT]
-        for one in {*self._below[place]} - {*own, clause}:
+            self._below[word.head] = sorted([clause if one == index else one for one in self._below[word.head]])
+        own = [one for one in self._below[index] if one < index and self.words[one].relation in _WITH_IT]
+        for one in {*self._below[index]} - {*own, clause}:
             self.words[one] = self.words[one]._replace(head=clause)
-        self.words[place] = word._replace(relation="obl:unmarked", head=clause)
-        self._below[clause] = sorted({*self._below[clause], *self._below[place], place} - {*own, clause})
-        self._below[place] = own
+        self.words[index] = word._replace(relation="obl:unmarked", head=clause)
+        self._below[clause] = sorted({*self._below[clause], *self._below[index], index} - {*own, clause})
+        self._below[index] = own
 
     def _is_whole(self, time: int, clause: int) -> bool:
         """Whether the word at ``clause``, after the ``time``, heads a sentence: subject, finite verb, no relative word."""
@@ -169,10 +169,10 @@ class _TimeAttachment:
         relative = any(self.words[one].tag in _RELATIVE or self.words[one].lemma == "that" for one in parts)
         return subject and finite and not relative
 
-    def _is_second(self, place: int) -> bool:
-        """Whether another subject of the same predicate comes between the word at ``place`` and the predicate."""
-        head = self.words[place].head
-        return any(place < one < head and self.words[one].relation in _SUBJECTS for one in self._below[head])
+    def _is_second(self, index: int) -> bool:
+        """Whether another subject of the same predicate comes between the word at ``index`` and the predicate."""
+        head = self.words[index].head
+        return any(index < one < head and self.words[one].relation in _SUBJECTS for one in self._below[head])
 
 
 # Participants: pronouns of two speakers, and their names PersonX, PersonY and PersonZ.
@@ -261,22 +261,22 @@ class Tree:
     def __init__(self, parse: Parse) -> None:
         self.words = parse
         self.children: list[list[int]] = [[] for _ in parse]
-        for place, word in enumerate(parse):
-            if word.head != place:
-                self.children[word.head].append(place)
+        for index, word in enumerate(parse):
+            if word.head != index:
+                self.children[word.head].append(index)
 
-    def child(self, place: int, *relations: str) -> int | None:
-        """The first child of ``place`` by one of these relations."""
-        return next((child for child in self.children[place] if self.words[child].relation in relations), None)
+    def child(self, index: int, *relations: str) -> int | None:
+        """The first child of ``index`` by one of these relations."""
+        return next((child for child in self.children[index] if self.words[child].relation in relations), None)
 
-    def marked(self, place: int, *marks: str) -> bool:
-        """Whether ``place`` has one of these lemmas as its mark."""
-        return any(self.words[c].relation == "mark" and self.words[c].lemma in marks for c in self.children[place])
+    def marked(self, index: int, *marks: str) -> bool:
+        """Whether ``index`` has one of these lemmas as its mark."""
+        return any(self.words[c].relation == "mark" and self.words[c].lemma in marks for c in self.children[index])
 
-    def below(self, place: int, left_out: Collection[int] = (), apart: Collection[int] = (), most: int = _MOST) -> list[int]:
-        """``place`` and its descendants in the order of the text, without the subtrees of ``left_out`` and ``apart``; the
+    def below(self, index: int, left_out: Collection[int] = (), apart: Collection[int] = (), most: int = _MOST) -> list[int]:
+        """``index`` and its descendants in the order of the text, without the subtrees of ``left_out`` and ``apart``; the
         ``most`` nearest words, which limits the time for very long sentences."""
-        found = [place]
+        found = [index]
         for one in found:
             if len(found) > most:
                 break
@@ -287,77 +287,77 @@ class Tree:
     def last(self) -> list[int]:
         """For every word, the last one of its subtree."""
         last = list(range(len(self.words)))
-        order = [place for place, word in enumerate(self.words) if word.head == place]
-        for place in order:
-            order += self.children[place]
-        for place in reversed(order):
-            head = self.words[place].head
-            last[head] = max(last[head], last[place])
+        order = [index for index, word in enumerate(self.words) if word.head == index]
+        for index in order:
+            order += self.children[index]
+        for index in reversed(order):
+            head = self.words[index].head
+            last[head] = max(last[head], last[index])
         return last
 
-    def is_degree(self, place: int) -> bool:
-        """Whether ``place`` is the "so" of "so late"."""
-        word = self.words[place]
-        return word.lemma == "so" and word.head == place + 1 and self.words[word.head].pos in ("ADJ", "ADV")
+    def is_degree(self, index: int) -> bool:
+        """Whether ``index`` is the "so" of "so late"."""
+        word = self.words[index]
+        return word.lemma == "so" and word.head == index + 1 and self.words[word.head].pos in ("ADJ", "ADV")
 
-    def is_time_first(self, place: int, predicate: int) -> bool:
-        """Whether the word at ``place`` is a temporal adverbial before the subject of ``predicate``."""
-        questioned = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[place])
-        when = says_when(self.words[place]) and not questioned
-        return when and place < predicate and self._subjects[place] < self._subjects[predicate]
+    def is_time_first(self, index: int, predicate: int) -> bool:
+        """Whether the word at ``index`` is a temporal adverbial before the subject of ``predicate``."""
+        questioned = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[index])
+        when = says_when(self.words[index]) and not questioned
+        return when and index < predicate and self._subjects[index] < self._subjects[predicate]
 
     @cached_property
     def _subjects(self) -> list[int]:
         """For every word, the number of subjects up to and including it."""
         return list(accumulate(int(word.relation in SUBJECTS) for word in self.words))
 
-    def passive(self, place: int) -> bool:
-        """Whether the predicate at ``place`` is in the passive."""
-        if self.child(place, "aux:pass") is not None:
+    def passive(self, index: int) -> bool:
+        """Whether the predicate at ``index`` is in the passive."""
+        if self.child(index, "aux:pass") is not None:
             return True
-        return self.words[place].tag == "VBN" and any(
-            self.words[c].relation == "aux" and self.words[c].lemma == "be" for c in self.children[place]
+        return self.words[index].tag == "VBN" and any(
+            self.words[c].relation == "aux" and self.words[c].lemma == "be" for c in self.children[index]
         )
 
 
-def phrase_at(tree: Tree, place: int, speaker: Speaker, apart: Collection[int] = ()) -> Words:
+def phrase_at(tree: Tree, index: int, speaker: Speaker, apart: Collection[int] = ()) -> Words:
     """Return the predicate in base form with its dependents, without subject, negation, auxiliaries, and predicates ``apart``."""
     words = tree.words
-    dropped = {child for child in tree.children[place] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}
-    kept = tree.below(place, dropped, apart)
+    dropped = {child for child in tree.children[index] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}
+    kept = tree.below(index, dropped, apart)
     for optional in _OPTIONAL:
         if len(kept) <= LONGEST:
             break
-        dropped |= {one for one in kept if words[one].relation in optional and one != place}
-        kept = tree.below(place, dropped, apart)
-    kept = [one for one in kept if words[one].tag not in ("WP", "WRB") or one >= place]
-    first = {one for child in kept if tree.is_time_first(child, place) for one in tree.below(child)}
+        dropped |= {one for one in kept if words[one].relation in optional and one != index}
+        kept = tree.below(index, dropped, apart)
+    kept = [one for one in kept if words[one].tag not in ("WP", "WRB") or one >= index]
+    first = {one for child in kept if tree.is_time_first(child, index) for one in tree.below(child)}
     kept = sorted(kept, key=lambda one: one in first)  # "yesterday I cooked" as "cook yesterday"
-    copula = tree.child(place, "cop") is not None
-    verb = place if words[place].pos in ("VERB", "AUX") and not copula else None
+    copula = tree.child(index, "cop") is not None
+    verb = index if words[index].pos in ("VERB", "AUX") and not copula else None
     rendered = rendered_words(tree, kept, speaker, verb=verb)[:LONGEST]
     return ("be", *rendered) if copula else tuple(rendered)
 
 
-def subject_at(tree: Tree, place: int, speaker: Speaker) -> tuple[Words, str, bool]:
-    """Return the words of the subject at ``place``, its participant or noun, and whether it is a person."""
-    head = tree.words[place]
+def subject_at(tree: Tree, index: int, speaker: Speaker) -> tuple[Words, str, bool]:
+    """Return the words of the subject at ``index``, its participant or noun, and whether it is a person."""
+    head = tree.words[index]
     whom = participant(head.text, speaker) if head.pos == "PRON" else None
     if whom is not None:
         return (whom._replace(possessive=False),), whom.who, True
     if head.pos == "PROPN" or (head.lemma in PERSON_NOUNS and head.pos == "NOUN"):
         return (Participant(head.lemma, False, head.text),), head.lemma, True
-    return tuple(rendered_words(tree, tree.below(place), speaker)), head.lemma, False
+    return tuple(rendered_words(tree, tree.below(index), speaker)), head.lemma, False
 
 
 def rendered_words(tree: Tree, places: Sequence[int], speaker: Speaker, *, verb: int | None = None) -> list[str | Participant]:
     """Return the words at ``places``: pronouns as participants, ``verb`` in its base form, contractions expanded."""
     rendered: list[str | Participant] = []
-    for place in places:
-        word = tree.words[place]
+    for index in places:
+        word = tree.words[index]
         lower = word.text.lower().replace("’", "'")
-        if place == verb:
-            rendered += ["be", lower] if tree.passive(place) else [word.lemma]
+        if index == verb:
+            rendered += ["be", lower] if tree.passive(index) else [word.lemma]
             continue
         whom = participant(lower, speaker, possessive=word.tag == "PRP$" or None) if word.pos == "PRON" else None
         if whom is not None:
@@ -377,12 +377,12 @@ def rendered_words(tree: Tree, places: Sequence[int], speaker: Speaker, *, verb:
     return rendered
 
 
-def _is_filler(tree: Tree, place: int) -> bool:
-    """Whether the word at ``place`` negates, or is a discourse marker, and so is not part of the event."""
+def _is_filler(tree: Tree, index: int) -> bool:
+    """Whether the word at ``index`` negates, or is a discourse marker, and so is not part of the event."""
 
-    word = tree.words[place]
+    word = tree.words[index]
     if word.relation == "advmod":
-        if tree.is_degree(place):
+        if tree.is_degree(index):
             return False
-        return word.text.lower() in DENIALS or (word.lemma in DISCOURSE and not tree.children[place])
-    return word.relation == "obl" and word.lemma == "way" and any(tree.words[c].lemma == "by" for c in tree.children[place])
+        return word.text.lower() in DENIALS or (word.lemma in DISCOURSE and not tree.children[index])
+    return word.relation == "obl" and word.lemma == "way" and any(tree.words[c].lemma == "by" for c in tree.children[index])

@@ -106,8 +106,8 @@ def to_bytes(model: Compact) -> bytes:
 
 def open_compact(path: Path | str | None = None) -> Compact:
     """Open a retriever's file, or the folder that holds one; by default the one that ships with tacit."""
-    place = Path(__file__).parents[1] / "model" if path is None else Path(path)
-    return from_bytes(*read_model(place, FILE, "tail retriever", "tacit train retriever", _LARGEST))
+    folder = Path(__file__).parents[1] / "model" if path is None else Path(path)
+    return from_bytes(*read_model(folder, FILE, "tail retriever", "tacit train retriever", _LARGEST))
 
 
 def from_bytes(data: bytes, name: str) -> Compact:
@@ -196,18 +196,18 @@ class Quantised:
         parts, _, width = self.books.shape
         table = np.einsum("pkw,pw->pk", self.books, vector.reshape(parts, width))
         rows = np.arange(len(self.codes)) if rows is None else rows
-        found: Vectors = _looked_up(table.astype(np.float32), self.codes, self.lengths, rows)
-        return found
+        result: Vectors = _looked_up(table.astype(np.float32), self.codes, self.lengths, rows)
+        return result
 
 
 @compiled
 def _looked_up(table, codes, lengths, rows):  # type: ignore[no-untyped-def]
     """For each row, the sum of its codes' entries in ``table``, shape (parts, 256), divided by its length."""
-    found = np.empty(len(rows), np.float32)
+    result = np.empty(len(rows), np.float32)
     parts = codes.shape[1]
     even = parts - parts % 4
-    for place in range(len(rows)):
-        row = rows[place]
+    for index in range(len(rows)):
+        row = rows[index]
         # Four independent sums, so that additions do not wait for one another.
         one, two, three, four = np.float32(0.0), np.float32(0.0), np.float32(0.0), np.float32(0.0)
         for part in range(0, even, 4):
@@ -217,8 +217,8 @@ def _looked_up(table, codes, lengths, rows):  # type: ignore[no-untyped-def]
             four += table[part + 3, codes[row, part + 3]]
         for part in range(even, parts):
             one += table[part, codes[row, part]]
-        found[place] = ((one + two) + (three + four)) / lengths[row]
-    return found
+        result[index] = ((one + two) + (three + four)) / lengths[row]
+    return result
 
 
 def quantised(books: Vectors, codes: Codes) -> Quantised:
@@ -258,7 +258,7 @@ def quantise(vectors: Vectors, parts: int, seed: int) -> Quantised:
 
 def _nearest(points: Vectors, centroids: Vectors) -> NDArray[np.int64]:
     offsets = (centroids * centroids).sum(1) / 2
-    found = np.empty(len(points), dtype=np.int64)
+    result = np.empty(len(points), dtype=np.int64)
     for start in range(0, len(points), _BLOCK):
-        found[start : start + _BLOCK] = (points[start : start + _BLOCK] @ centroids.T - offsets).argmax(1)
-    return found
+        result[start : start + _BLOCK] = (points[start : start + _BLOCK] @ centroids.T - offsets).argmax(1)
+    return result

@@ -61,13 +61,13 @@ class Compatibility:
         if self.fallback is None:
             return scores
         can = self.fallback.relations
-        places = [
-            place for place, query in enumerate(queries) if not known[query].tails and (can is None or query.relation in can)
+        indices = [
+            index for index, query in enumerate(queries) if not known[query].tails and (can is None or query.relation in can)
         ]
-        judged = self.fallback.score([tuples[place] for place in places])
-        for place, score in zip(places, judged, strict=True):
-            note = known[queries[place]].note
-            scores[place] = score._replace(note="; ".join(part for part in (note, score.note) if part))
+        judged = self.fallback.score([tuples[index] for index in indices])
+        for index, score in zip(indices, judged, strict=True):
+            note = known[queries[index]].note
+            scores[index] = score._replace(note="; ".join(part for part in (note, score.note) if part))
         return scores
 
     def _compared(self, tuples: Sequence[Triple], found: Sequence[Found]) -> list[TupleScore]:
@@ -96,11 +96,11 @@ def closest(vector: Vectors, known: Vectors, found: Found, shown: int = SHOWN) -
     cosines = np.einsum("ij,j->i", known.astype(np.float64), vector.astype(np.float64))
     best: list[CloseTail] = []
     seen: set[str] = set()
-    for place in np.lexsort((np.arange(len(cosines)), -cosines)).tolist():
-        tail = found.tails[place]
+    for index in np.lexsort((np.arange(len(cosines)), -cosines)).tolist():
+        tail = found.tails[index]
         if tail.form not in seen:
             seen.add(tail.form)
-            best.append(CloseTail(tail, float(cosines[place])))
+            best.append(CloseTail(tail, float(cosines[index])))
         if len(best) == shown:
             break
     return TupleScore(min(max(best[0].similarity, 0.0), 1.0), tuple(best), found.note)
@@ -145,9 +145,9 @@ class Blend:
         check_relations(tuples, self.relations)
         given: list[list[tuple[TupleScore, Scale]]] = [[] for _ in tuples]
         for scorer, scales in self.parts.values():
-            places = [place for place, (_, relation, _) in enumerate(tuples) if relation in scales]
-            for place, score in zip(places, scorer.score([tuples[place] for place in places]), strict=True):
-                given[place].append((score, scales[tuples[place][1]]))
+            indices = [index for index, (_, relation, _) in enumerate(tuples) if relation in scales]
+            for index, score in zip(indices, scorer.score([tuples[index] for index in indices]), strict=True):
+                given[index].append((score, scales[tuples[index][1]]))
         return [_blended(scores) for scores in given]
 
 

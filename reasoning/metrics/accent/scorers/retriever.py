@@ -132,11 +132,11 @@ class Retriever(CompactScorer[RetrieverResult]):
 
     def _best(self, ranks: Vectors, limit: int) -> Places:
         """The places of the ``limit`` highest ranks, highest first; of equal ones the first."""
-        places = np.arange(len(ranks))
+        indices = np.arange(len(ranks))
         if limit < len(ranks):
-            places = np.sort(np.argpartition(-ranks, limit - 1)[:limit])
-        found: Places = places[np.argsort(-ranks[places], kind="stable")]
-        return found
+            indices = np.sort(np.argpartition(-ranks, limit - 1)[:limit])
+        result: Places = indices[np.argsort(-ranks[indices], kind="stable")]
+        return result
 
     def _evaluate(self, head: Vectors, relation: int, tail: Vectors, text: str, /) -> RetrieverResult:
         """The scores of one tail, with the closest expected tails."""
@@ -279,11 +279,11 @@ def _kernel_sums(a, b, head_at, tail_at, most):  # type: ignore[no-untyped-def]
         of_heads += head
         of_tails += tail
         if product > 0.0 and (filled < most or product > values[most - 1]):
-            place = min(filled, most - 1)
-            while place > 0 and product > values[place - 1]:
-                values[place], rows[place] = values[place - 1], rows[place - 1]
-                place -= 1
-            values[place], rows[place] = product, row
+            index = min(filled, most - 1)
+            while index > 0 and product > values[index - 1]:
+                values[index], rows[index] = values[index - 1], rows[index - 1]
+                index -= 1
+            values[index], rows[index] = product, row
             filled = min(filled + 1, most)
     return both, of_heads, of_tails, rows[:filled]
 

@@ -73,26 +73,26 @@ class Comet:
     def generate(self, queries: Sequence[Query]) -> list[list[Generated]]:
         """Return the distinct tails of each query, best first; ``none`` is kept where the model generates it."""
         prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
-        found: list[list[Generated]] = [[] for _ in queries]
+        result: list[list[Generated]] = [[] for _ in queries]
         self.calls += len(queries)
-        for places in _batches([len(prompt) for prompt in prompts]):
-            texts, scores = self._writer.write([prompts[place] for place in places], self.beams)
-            for row, place in enumerate(places):
+        for indices in _batches([len(prompt) for prompt in prompts]):
+            texts, scores = self._writer.write([prompts[index] for index in indices], self.beams)
+            for row, index in enumerate(indices):
                 beams = slice(row * self.beams, (row + 1) * self.beams)
                 best: dict[str, float] = {}
                 for text, score in zip(texts[beams], scores[beams], strict=True):
                     if normal := normalise_event(text):
                         best.setdefault(normal, score)
-                found[place] = [Generated(text, score) for text, score in best.items()]
-        return found
+                result[index] = [Generated(text, score) for text, score in best.items()]
+        return result
 
     def losses(self, queries: Sequence[Query], tails: Sequence[str]) -> NDArray[np.float64]:
         """Return the mean negative log-likelihood per token of each tail given its query, in nats, shape (queries,)."""
         prompts = [prompt_of(head_form(head), relation) for head, relation in queries]
-        found = np.empty(len(queries), dtype=np.float64)
-        for places in _batches([len(prompt) + len(tail) for prompt, tail in zip(prompts, tails, strict=True)]):
-            found[places] = self._writer.losses([prompts[place] for place in places], [tails[place] for place in places])
-        return found
+        result = np.empty(len(queries), dtype=np.float64)
+        for indices in _batches([len(prompt) + len(tail) for prompt, tail in zip(prompts, tails, strict=True)]):
+            result[indices] = self._writer.losses([prompts[index] for index in indices], [tails[index] for index in indices])
+        return result
 
 
 def open_comet(model: str | Path = DEFAULT_COMET, *, device: str | None = None, beams: int = BEAMS) -> Comet:
@@ -120,7 +120,7 @@ def prompt_of(head: str, relation: str) -> str:
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    order = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
     return [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
 
 

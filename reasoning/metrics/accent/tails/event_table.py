@@ -165,8 +165,8 @@ class EventTable(_Heads):
         number = self._number.get(relation)
         if number is None:
             return []
-        place = head * len(self.relations) + number
-        start, stop = int(self._starts[place]), int(self._starts[place + 1])
+        index = head * len(self.relations) + number
+        start, stop = int(self._starts[index]), int(self._starts[index + 1])
         return [Row(*row) for row in zip(*(column[start:stop].tolist() for column in self._columns), strict=True)]
 
     @property
@@ -202,12 +202,12 @@ class EventTable(_Heads):
 
     def triples(self, relations: Sequence[str]) -> list[tuple[str, str, str]]:
         """Return ``(head, relation, tail_form)`` from datasets under ``relations``, for training, in fixed order."""
-        found = []
+        result = []
         for head, text in enumerate(self.heads):
             for relation in relations:
                 rows = [row for row in self.rows(head, relation) if not self.is_generated[row.source]]
-                found += [(text, relation, tail_form(self.tails[row.tail], relation)) for row in rows]
-        return found
+                result += [(text, relation, tail_form(self.tails[row.tail], relation)) for row in rows]
+        return result
 
 
 def open_table(graph: KnowledgeGraph, *, progress: Callable[[int], None] | None = None, home: Path | None = None) -> EventTable:
@@ -284,8 +284,8 @@ def _write(folder: Path, digest: str, rows: list[tuple[str, list[Entry]]]) -> No
     relations = sorted({entry.relation for _, entries in rows for entry in entries})
     sources = sorted({entry.source for _, entries in rows for entry in entries})
     texts: dict[str, dict[str, int]] = {"tails": {}, "forms": {}}
-    number = {name: place for place, name in enumerate(relations)}
-    source_number = {name: place for place, name in enumerate(sources)}
+    number = {name: index for index, name in enumerate(relations)}
+    source_number = {name: index for index, name in enumerate(sources)}
     sizes = np.zeros(len(rows) * len(relations) + 1, dtype=np.int64)
     columns: dict[str, list[Any]] = {name: [] for name in _ARRAYS[1:]}
     for head, (_, entries) in enumerate(rows):

@@ -54,8 +54,8 @@ class GraphTails:
     def _first(self, heads: Sequence[int], relation: str, tails: Lookup) -> list[KnownTail]:
         """Return the tails of the first of ``heads`` that has any."""
         for head in heads:
-            if found := self.of(head, relation, Origin.GRAPH, 1.0, tails):
-                return found
+            if result := self.of(head, relation, Origin.GRAPH, 1.0, tails):
+                return result
         return []
 
     def heads(self, text: str) -> list[int]:
@@ -113,7 +113,7 @@ class NearestTails:
         near = {text: self._near(vector) for text, vector in zip(texts, self.vectors[texts], strict=True)}
         wanted = [(int(self._numbers[one]), query.relation) for query in queries for one, _ in near[head_form(query.head)]]
         known = self.graph.events.lookup(wanted)
-        found = []
+        result = []
         for query in queries:
             tails: list[KnownTail] = []
             heads = 0
@@ -124,15 +124,15 @@ class NearestTails:
                     heads += 1
                 if heads == self.limit:
                     break
-            found.append(Found(tuple(tails)))
-        return found
+            result.append(Found(tuple(tails)))
+        return result
 
     def _near(self, vector: NDArray[np.float32]) -> list[tuple[int, float]]:
         """Return near heads and their cosines, nearest first; more than needed, since not every head has tails under every
         relation."""
         cosines = self._vectors @ vector
-        places = np.flatnonzero(cosines >= self.threshold)
-        best = places[np.lexsort((places, -cosines[places]))[: 8 * self.limit]]
+        indices = np.flatnonzero(cosines >= self.threshold)
+        best = indices[np.lexsort((indices, -cosines[indices]))[: 8 * self.limit]]
         return list(zip(best.tolist(), cosines[best].tolist(), strict=True))
 
 
@@ -340,14 +340,14 @@ class VectorCache:
         if not absent:
             return self.known(texts)
         fresh = dict(zip(absent, self.encoder.encode(absent).astype(np.float16).astype(np.float32), strict=True))
-        found = np.empty((len(texts), self.encoder.dimension), dtype=np.float32)
-        here = [place for place, text in enumerate(texts) if text not in fresh]
+        result = np.empty((len(texts), self.encoder.dimension), dtype=np.float32)
+        here = [index for index, text in enumerate(texts) if text not in fresh]
         if here:
-            found[here] = self.known([texts[place] for place in here])
-        for place, text in enumerate(texts):
+            result[here] = self.known([texts[index] for index in here])
+        for index, text in enumerate(texts):
             if text in fresh:
-                found[place] = fresh[text]
-        return found
+                result[index] = fresh[text]
+        return result
 
     def _open(self) -> None:
         """Map the file; a missing or broken one counts as empty."""
