@@ -50,7 +50,7 @@ def test_answers_as_a_picture(ask: Asked) -> None:
         ({"dialogue": TURNS, "svg": True, "width": 100}, "width must be >= 240"),
         ({"dialogue": TURNS, "svg": "yes"}, "svg is a text; give true or false"),
         ({"dialogue": ["x" * 300_000, "y" * 200_000]}, "the texts have 500,000 characters"),
-        ({"dialogue": ["x" * 300_000]}, "more than 200,000"),
+        ({"dialogue": ["x" * 300_000]}, "the maximum is 200,000"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(ask: Asked, body: Any, said: str) -> None:

@@ -38,7 +38,7 @@ def test_rows_are_the_librarys_byte_for_byte(ask: Asked, reasoner: Reasoner) -> 
         rows = [row.to_dict(explain) for row in reasoner.stream(items, explain=explain)]
         got = orjson.loads(answer.content)["items"]
         assert orjson.dumps(got) == orjson.dumps(rows)
-        assert "more than 200,000" in got[3]["error"]
+        assert "the maximum is 200,000" in got[3]["error"]
 
 
 def test_items_without_an_id_bear_their_place(ask: Asked) -> None:
