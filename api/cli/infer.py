@@ -152,7 +152,7 @@ def choose(
         list[str] | None,
         option(
             "NAME,...",
-            "answers, graph, similarity, yes-no, probe or trained, separated by commas or repeated. An --encoder, "
+            "answers, graph, similarity, likelihood, yes-no, probe or trained, separated by commas or repeated. An --encoder, "
             "--model or --probe adds its judge.",
             "--judges",
             "--judge",

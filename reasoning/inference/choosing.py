@@ -38,6 +38,7 @@ JUDGES: Mapping[str, str] = MappingProxyType(
         "answers": "the choices alone: length, negation, words in common, typical words",
         "graph": "edges for and against a choice",
         "similarity": "cosines of a sentence encoder",
+        "likelihood": "a language model: likelihood of a choice",
         "yes-no": "a language model: its yes or no to a choice",
         "probe": "a probe of tacit train choice-probe: a language model's hidden states",
         "trained": "a model of tacit train cicero: what it writes, or its number for a choice",
@@ -186,7 +187,7 @@ def load_chooser(
             ``graph``, with ``trained`` or ``yes-no`` where a ``model`` is given; ``similarity`` too where an ``encoder`` is.
         head: a file or folder of ``tacit train choice-head``, or open heads; by default those that ship.
         encoder: folder or id of a sentence encoder, or ``default``; model: folder, GGUF file or id of a causal language model
-            (``yes-no``, ``probe``), an open one, or ``default`` for that of ``tacit fetch judge``; or a folder of
+            (``likelihood``, ``yes-no``, ``probe``), an open one, or ``default`` for that of ``tacit fetch judge``; or a folder of
             ``tacit train cicero`` (``trained``).
         probe: file or folder of a probe of ``model`` that ``tacit train choice-probe`` wrote, or an open one.
         nearest: number of like events to ask, as for :func:`.answers.load_inference`.
@@ -209,7 +210,7 @@ def load_chooser(
             raise InputError(f"the judge {name} is named twice; name it once")
     if "graph" in names and graph is None:
         raise InputError("the judge graph needs a graph; give one, or leave the judge out")
-    for name in (name for name in ("yes-no", "probe") if name in names and model is None):
+    for name in (name for name in ("likelihood", "yes-no", "probe") if name in names and model is None):
         raise InputError(f"the judge {name} needs a language model; name a folder, a GGUF file or an id")
     if "probe" in names and probe is None:
         raise InputError("the judge probe needs a probe of its language model; make one with: tacit train choice-probe")
@@ -247,17 +248,20 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
         return Similarity(open_encoder(None if encoder == "default" else encoder, device=device))
     if name == "trained":
         return model if isinstance(model, TrainedModel) else open_trained(model, device=device)
-    if name in ("yes-no", "probe"):
+    if name in ("likelihood", "yes-no", "probe"):
         from ..models.causal_lm import CausalModel, open_causal
         from ..models.linear_probe import Probe
-        from .judges import PROBE, ProbeJudge, YesNo
+        from .judges import PROBE, Likelihood, ProbeJudge, YesNo
 
-        opened = None
+        own = not isinstance(model, CausalModel)
+
+        def causal(dtype: str) -> CausalModel:
+            return open_causal(model, device=device, dtype=dtype) if own else model
+
         if name == "probe":
             opened = probe if isinstance(probe, Probe) else PROBE.open(probe)
-        own = not isinstance(model, CausalModel)
-        causal = open_causal(model, device=device, dtype="bfloat16" if opened is None else opened.dtype) if own else model
-        return YesNo(causal) if opened is None else ProbeJudge(causal, opened, cut=own)
+            return ProbeJudge(causal(opened.dtype), opened, cut=own)
+        return Likelihood(causal("float32")) if name == "likelihood" else YesNo(causal("bfloat16"))
     from ..metrics.commonsense.features import concept_linker
     from ..text.language import open_analyser
     from .answers import load_inference

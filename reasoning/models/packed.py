@@ -1,4 +1,4 @@
-"""Hidden states and logits of texts that share prefixes, read by a causal language model without padding.
+"""Hidden states, logits and losses of texts that share prefixes, read by a causal language model without padding.
 
 The tokens of many texts stand in one row ("packed" or "varlen" batches). Attention is computed for each text on its own: over its
 tokens, its prefix and what all prefixes begin with, whose keys and values are computed once. All other operations treat tokens
@@ -87,6 +87,20 @@ class PackedReader:
         causal.check_finite(states)
         causal.check_finite(logits)
         return Ends(states, logits)
+
+    def losses(self, start: Sequence[int], prefixes: Sequence[Sequence[int]], rows: Continued) -> NDArray[np.float64]:
+        """Return the sum of the losses of each row's tokens after its first, in nats, >= 0, shape (rows,).
+
+        Args:
+            start, prefixes, rows: as for :meth:`ends`, which raises the errors.
+        """
+        found: NDArray[np.float64] = np.empty(len(rows))
+        for batch in self._batches(start, prefixes, rows):
+            for place, span in zip(batch.places, batch.spans, strict=True):
+                targets = self._tensor(rows[place][1][1:])
+                found[place] = self.causal.losses_of(batch.states[span][:-1], targets).double().sum().item()
+        self.causal.check_finite(found)
+        return found
 
     def _batches(self, start: Sequence[int], prefixes: Sequence[Sequence[int]], rows: Continued) -> Iterator[_Batch]:
         causal = self.causal

@@ -66,6 +66,18 @@ def test_ends_are_those_of_each_text_alone(
     )
 
 
+@pytest.mark.parametrize("batch_tokens", [1, 1000])
+def test_losses_are_those_of_each_text_alone(causal: CausalModel, batch_tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(causal, "batch_tokens", batch_tokens)
+    found = PackedReader(causal).losses(START, PREFIXES, ROWS)
+    for (prefix, row), loss in zip(ROWS, found, strict=True):
+        before = [*START, *PREFIXES[prefix], row[0]]
+        chances = whole(causal, [*before, *row[1:]]).logits[0].double().log_softmax(-1)
+        expected = -sum(float(chances[len(before) - 1 + place, token]) for place, token in enumerate(row[1:]))
+        assert loss == pytest.approx(expected, rel=1e-4)
+    assert found[1] == 0  # one token has nothing before it that counts
+
+
 def test_in_half_precision_no_batch_moves_a_bit(half: CausalModel) -> None:
     random = np.random.default_rng(0)
     prefixes = [tuple(random.integers(0, 300, size).tolist()) for size in (3, 70, 140, 9)]
