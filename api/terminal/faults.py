@@ -70,7 +70,7 @@ class Records(Generic[T]):
     def report(self) -> None:
         """Report on stderr the records that could not be read; a file without any other is an error."""
         self.faults.require(self.read, f"{self._file} has no {self._wanted.partition(' ')[2]}")
-        self.faults.note(f"records without {self._wanted}")
+        self.faults.note(f"records of {self._file} without {self._wanted}")
 
 
 def read_all(rows: Iterable[T | ItemError], file: str, wanted: str) -> list[T]:

@@ -32,7 +32,7 @@ def test_targets_are_written_as_records_of_cicero(tacit: Tacit, dialogues: Path,
     output = tmp_path / "out.jsonl"
     done = tacit("create", "targets", dialogues, "--output", output, "--json")
     report = done.json
-    assert "records without a dialogue" in done.err
+    assert " without a dialogue" in done.err
     left = {name: number for name, number in report["left_out"].items() if number}
     assert left == {"too few turns": 1, "duplicate of an earlier dialogue": 1}
     assert (report["read"], report["kept"], report["errors"]) == (10, 8, 1)
@@ -131,7 +131,7 @@ def test_refused_choices_write_nothing(tacit: Tacit, answers: Path, tmp_path: Pa
         ((answers, "--strict"), "answers.jsonl:13: there is no right answer"),
         ((answers, "--wrong", 12), "record 1, cause, has 11 candidates for 12 wrong answers"),
         ((answers, "--candidates", 0), "has 0 candidates for 4 wrong answers"),
-        ((answers, "--folds", 13), "12 dialogues cannot be divided into 13 folds"),
+        ((answers, "--folds", 13), "12 conversations cannot be divided into 13 folds"),
         ((answers, "--model", tmp_path / "missing"), "missing"),
         ((answers, "--recipe", "x.toml"), "name one with --model"),
         ((answers, "--pool", pool), "has no candidates for the instances"),

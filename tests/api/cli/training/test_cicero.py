@@ -148,5 +148,5 @@ def test_wrong_usage_is_one_sentence(tacit: Tacit, place: Path, sample_graph: Pa
         outcome = tacit(*words)
         assert outcome.status in (1, 2), words
         assert sentence in outcome.err, (words, outcome.err)
-        told = [line for line in outcome.err.splitlines() if not line.startswith(("records without", "  line"))]
+        told = [line for line in outcome.err.splitlines() if not line.startswith(("records of", "  line"))]
         assert len(told) == 1, outcome.err
