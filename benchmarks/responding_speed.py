@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     turns = turns_of(given.dialogues, given.histories)
-    responder = open_responder(given.model, most=MOST, batch_size=BATCH)
+    responder = open_responder(given.model, max_tokens=MOST, batch_size=BATCH)
     model = responder.model
     works: dict[str, Callable[[], int]] = {
         "generate of transformers": lambda: generated(model, turns, given.samples),

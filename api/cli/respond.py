@@ -78,7 +78,7 @@ def respond(
     )
     tell_settings(quiet)
     with opened as reasoner:
-        responder = open_responder(model, p=p, most=tokens, seed=seed, batch_size=batch_size, device=device)
+        responder = open_responder(model, p=p, max_tokens=tokens, seed=seed, batch_size=batch_size, device=device)
         meter = Meter("responding", None, noun="responses", quiet=quiet or output is None)
         with lines_to(output, apart_from=file) as write, meter:
             for row, texts, ranked in _responses(iter(records), responder, count, reasoner):

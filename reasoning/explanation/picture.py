@@ -106,9 +106,9 @@ def _shown_turns(history: Sequence[str], words: Sequence[Word]) -> list[int]:
 
 
 def _rows(chains: Sequence[Chain], width: float) -> list[ChainRows]:
-    most = max((chain.weight for chain in chains), default=0.0) or 1.0
+    heaviest = max((chain.weight for chain in chains), default=0.0) or 1.0
     return [
-        ChainRows(chain, width, f"{chain.share:.2f}" if chain.attention else number(chain.share, "+"), chain.weight / most)
+        ChainRows(chain, width, f"{chain.share:.2f}" if chain.attention else number(chain.share, "+"), chain.weight / heaviest)
         for chain in chains
     ]
 

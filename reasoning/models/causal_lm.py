@@ -198,10 +198,10 @@ class CausalModel:
     def losses_of(self, states: Any, tokens: Any) -> Any:
         """Return the loss of each token, given the hidden states before it, shape (tokens, width)."""
         torch = self._torch
-        most = max(1, _LOGITS // self.vocabulary)
+        size = max(1, _LOGITS // self.vocabulary)
         losses = [
             torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
-            for part, target in zip(states.split(most), tokens.split(most), strict=True)
+            for part, target in zip(states.split(size), tokens.split(size), strict=True)
         ]
         return torch.cat(losses)
 

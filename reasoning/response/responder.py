@@ -119,15 +119,15 @@ def measure(
 class Responder:
     """Samples responses from a causal language model; see :func:`open_responder`."""
 
-    def __init__(self, model: CausalModel, *, p: float, most: int, seed: int, batch_size: int) -> None:
+    def __init__(self, model: CausalModel, *, p: float, max_tokens: int, seed: int, batch_size: int) -> None:
         if not 0 < p <= 1:
             raise InputError(f"p must be > 0 and <= 1, not {p}")
         if seed < 0 or batch_size < 1:
             raise InputError(f"the seed must be >= 0 and the batch size >= 1, not {seed} and {batch_size}")
-        if not 1 <= most <= model.max_length // 2:
-            raise InputError(f"the number of tokens must be from 1 to {model.max_length // 2}, half the model's, not {most}")
+        if not 1 <= max_tokens <= (half := model.max_length // 2):
+            raise InputError(f"the number of tokens must be from 1 to {half}, half the model's, not {max_tokens}")
         self.model = model
-        self.p, self.most, self.seed, self._batch_size = p, most, seed, batch_size
+        self.p, self.max_tokens, self.seed, self._batch_size = p, max_tokens, seed, batch_size
         self._torch = need("torch", "neural")
         self._breaks: dict[int, bool] = {}
 
@@ -135,7 +135,7 @@ class Responder:
     def signature(self) -> Signature:
         """What a sample depends on besides the history and its number."""
         parts = (
-            ("model", self.model.signature), ("turns", str(RECENT)), ("p", str(self.p)), ("tokens", str(self.most)),
+            ("model", self.model.signature), ("turns", str(RECENT)), ("p", str(self.p)), ("tokens", str(self.max_tokens)),
             ("seed", str(self.seed)),
         )  # fmt: skip
         return Signature("responder", parts, VERSION)
@@ -163,7 +163,7 @@ class Responder:
 
     def _several(self, histories: Sequence[Sequence[str]], samples: int) -> list[tuple[str, ...]]:
         prompts = [_prompt(history) for history in histories]
-        room = self.model.max_length - self.most - 1
+        room = self.model.max_length - self.max_tokens - 1
         ids = [(self.model.begin, *row[max(0, len(row) - min(room, LONGEST)) :]) for row in self.model.tokens(prompts)]
         jobs = [(index, number) for index in range(len(prompts)) for number in range(samples)]
         jobs.sort(key=lambda job: (len(ids[job[0]]), job))
@@ -184,7 +184,7 @@ class Responder:
         indices = (mask.cumsum(1) - 1).clamp(min=0)
         live, past = list(range(len(prompts))), None
         with torch.inference_mode():
-            for _ in range(self.most):
+            for _ in range(self.max_tokens):
                 out = self.model.model(
                     input_ids=tokens, attention_mask=mask, position_ids=indices, past_key_values=past, use_cache=True
                 )
@@ -258,14 +258,14 @@ class _Chances:
 
 
 def open_responder(
-    model: str | Path, *, p: float = 0.9, most: int = 40, seed: int = 0, batch_size: int = 16, device: str | None = None
+    model: str | Path, *, p: float = 0.9, max_tokens: int = 40, seed: int = 0, batch_size: int = 16, device: str | None = None
 ) -> Responder:
     """Open a causal language model as a responder.
 
     Args:
         model: a folder that ``tacit train responder`` or transformers saved, a GGUF file, or an id of the hub.
         p: probability of the nucleus, > 0 and <= 1.
-        most: most tokens of a response, at most half of the model's length.
+        max_tokens: most tokens of a response, at most half of the model's length.
         seed: of the samples, >= 0.
         batch_size: samples drawn together, >= 1; affects speed only.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
@@ -275,7 +275,7 @@ def open_responder(
         ModelError: the model is not found, or is not a causal language model.
         MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
-    return Responder(open_causal(model, device=device), p=p, most=most, seed=seed, batch_size=batch_size)
+    return Responder(open_causal(model, device=device), p=p, max_tokens=max_tokens, seed=seed, batch_size=batch_size)
 
 
 def check_history(history: Sequence[str]) -> Sequence[str]:

@@ -300,15 +300,15 @@ class _Turns:
         self,
         learnt: Mapping[str, Sequence[Dialogue]],
         encoder: TextEncoder,
-        most: int,
+        limit: int,
         random: np.random.Generator,
         progress: Progress,
     ) -> None:
         self.learnt = learnt
         of = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
         indices = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
-        if len(indices) > most:
-            indices = [indices[index] for index in np.sort(random.choice(len(indices), most, replace=False)).tolist()]
+        if len(indices) > limit:
+            indices = [indices[index] for index in np.sort(random.choice(len(indices), limit, replace=False)).tolist()]
         texts: dict[str, int] = {}
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
         for dialogue, number in indices:

@@ -159,7 +159,7 @@ def train_grade(
         utterance="tuned" if recipe.tuned else "frozen", text_width=3 * encoder.width,
         concept_dimension=sources.vectors.dimension, **network,
     )  # fmt: skip
-    pairs = make_pairs(dialogues, config.turns, most=recipe.pairs, seed=recipe.seed)
+    pairs = make_pairs(dialogues, config.turns, limit=recipe.pairs, seed=recipe.seed)
     key = _key(pairs, sources, config, recipe)
     vectors = encoded(pairs.texts, encoder, counted(progress, "encoding turns", len(pairs.texts)))
     linker = Linker(sources.graph, sources.analyser, pos=POS, max_words=1, cache_size=1000)

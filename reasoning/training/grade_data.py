@@ -103,7 +103,7 @@ def find_keywords(
         mentions.update(zip(block, linker.link_batch(block), strict=True))
         progress("keywords", min(start + 2000, len(texts)), len(texts))
     idf = IdfTable.count(mentions[text] for text in counted)
-    finder = KeywordFinder(linker, idf, threshold=config.threshold, most=config.most, cache_size=0)
+    finder = KeywordFinder(linker, idf, threshold=config.threshold, limit=config.most, cache_size=0)
     return finder, [finder.strongest(text, mentions[text]) for text in texts]
 
 
@@ -245,17 +245,17 @@ class Pairs:
 
 
 def make_pairs(
-    dialogues: Sequence[Sequence[str]], turns: int, *, most: int | None = None, dev_share: float = 0.05, seed: int = 0
+    dialogues: Sequence[Sequence[str]], turns: int, *, limit: int | None = None, dev_share: float = 0.05, seed: int = 0
 ) -> Pairs:
     """Return every turn but the first of each dialogue, with the ``turns`` before it.
 
-    A dialogue's split is decided by a hash of its words, so that it does not depend on the other dialogues. With ``most``,
+    A dialogue's split is decided by a hash of its words, so that it does not depend on the other dialogues. With ``limit``,
     dialogues are drawn until there are about as many pairs.
     """
-    if most is not None:
+    if limit is not None:
         drawn = np.random.default_rng([seed, 1]).permutation(len(dialogues)).tolist()
         reached = np.cumsum([len(dialogues[number]) - 1 for number in drawn])
-        chosen = sorted(drawn[: int(np.searchsorted(reached, most)) + 1])
+        chosen = sorted(drawn[: int(np.searchsorted(reached, limit)) + 1])
         dialogues = [dialogues[number] for number in chosen]
     indices: dict[str, int] = {}
     context, response, dialogue, dev = [], [], [], []

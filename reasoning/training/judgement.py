@@ -70,12 +70,12 @@ class Contrast(NamedTuple):
     dialogue: int
 
 
-def make_contrasts(corpora: Mapping[str, Sequence[Dialogue]], *, most: int, each: int = 3, seed: int = 0) -> list[Contrast]:
+def make_contrasts(corpora: Mapping[str, Sequence[Dialogue]], *, limit: int, each: int = 3, seed: int = 0) -> list[Contrast]:
     """Return contrasts from one place of each dialogue, or of as many dialogues drawn at random as are wanted.
 
     Args:
         corpora: distinct dialogues by corpus.
-        most: number of contrasts of each corpus, as far as it has dialogues.
+        limit: number of contrasts of each corpus, as far as it has dialogues.
         each: number of false responses of a history, of different kinds, at most six.
         seed: of the places, the kinds and the false responses.
     """
@@ -83,7 +83,7 @@ def make_contrasts(corpora: Mapping[str, Sequence[Dialogue]], *, most: int, each
     first = 0
     for number, (name, dialogues) in enumerate(corpora.items()):
         random = np.random.default_rng([seed, number])
-        drawn = random.permutation(len(dialogues))[:most].tolist()
+        drawn = random.permutation(len(dialogues))[:limit].tolist()
         making = _FalseResponses(dialogues, random)
         for chosen in drawn:
             index = int(random.integers(1, len(dialogues[chosen])))

@@ -227,7 +227,7 @@ def judgement(
 
     recipe = run.recipe
     causal = run.open_language_model(model, recipe.dtype)
-    contrasts = make_contrasts(to_learn(kept, recipe.seed), most=recipe.histories, each=recipe.false, seed=recipe.seed)
+    contrasts = make_contrasts(to_learn(kept, recipe.seed), limit=recipe.histories, each=recipe.false, seed=recipe.seed)
     if weigh is not None:
         files.append({"file": Path(weigh).name, "dialogues": len(others), "sha256": sha256_of(weigh)})
     facts = {

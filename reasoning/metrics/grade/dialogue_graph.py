@@ -74,10 +74,10 @@ class GraphBatch(NamedTuple):
 def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
     """Combine dialogue graphs into a batch; ``weights`` as :func:`edge_weights` gives them."""
     sizes = [len(one.context) + len(one.response) for one in graphs]
-    most = max(max(sizes, default=0), 1)
+    largest = max(max(sizes, default=0), 1)
     indices: dict[str, int] = {}
-    nodes = np.zeros((len(graphs), most), np.int64)
-    adjacency = np.zeros((len(graphs), most, most), np.float32)
+    nodes = np.zeros((len(graphs), largest), np.int64)
+    adjacency = np.zeros((len(graphs), largest, largest), np.float32)
     for row, one in enumerate(graphs):
         for column, concept in enumerate(one.concepts):
             nodes[row, column] = indices.setdefault(concept, len(indices))
@@ -86,7 +86,7 @@ def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
             between = weights[one.hops.astype(np.int64) + 1]
             adjacency[row, :split, split:end] = between
             adjacency[row, split:end, :split] = between.T
-    mask = np.arange(most) < np.array(sizes, np.int64).reshape(-1, 1)
+    mask = np.arange(largest) < np.array(sizes, np.int64).reshape(-1, 1)
     return GraphBatch(tuple(indices), nodes, mask, adjacency)
 
 
@@ -156,22 +156,22 @@ class KeywordFinder:
     """Finds keywords with one idf table; keywords of recent utterances are cached."""
 
     def __init__(
-        self, linker: Linker, idf: IdfTable, *, threshold: float = THRESHOLD, most: int = MOST, cache_size: int = 50_000
+        self, linker: Linker, idf: IdfTable, *, threshold: float = THRESHOLD, limit: int = MOST, cache_size: int = 50_000
     ) -> None:
-        """Find keywords among the mentions of ``linker``; ``most`` is the limit for one dialogue."""
+        """Find keywords among the mentions of ``linker``; ``limit``: how many of one dialogue."""
         self.linker = linker
         self.idf = idf
         self.threshold = threshold
-        self.most = most
+        self.limit = limit
         self._known: LruCache[str, tuple[Keyword, ...]] = LruCache(cache_size)
 
     def of_texts(self, texts: Sequence[str]) -> list[tuple[Keyword, ...]]:
-        """Return the keywords of each utterance, at most ``most``, one for each concept, strongest first, then by position."""
+        """Return the keywords of each utterance, at most ``limit``, one for each concept, strongest first, then by position."""
         found = self._known.get_all(texts, lambda fresh: map(self.strongest, fresh, self.linker.link_batch(fresh)))
         return [found[text] for text in texts]
 
     def of_dialogue(self, history: Sequence[Sequence[Keyword]], response: Sequence[Keyword], first: int = 0) -> Keywords:
-        """Return the keywords of a dialogue, at most ``most``, from those of its utterances; ``first``: index of its first turn.
+        """Return the keywords of a dialogue, at most ``limit``, from those of its utterances; ``first``: index of its first turn.
 
         For a concept in several turns the strongest keyword counts, of equals the last. When there are too many keywords, each
         side keeps at least half of the places if it needs them.
@@ -183,10 +183,10 @@ class KeywordFinder:
                 if known is None or keyword.score > known.score:
                     best[keyword.mention.concept] = Keyword(keyword.mention, keyword.score, first + turn)
         context = sorted(best.values(), key=lambda one: (-one.score, one.mention.concept))
-        half = self.most - self.most // 2
-        for_response = max(half, self.most - len(context))
+        half = self.limit - self.limit // 2
+        for_response = max(half, self.limit - len(context))
         kept = tuple(response[:for_response])
-        return Keywords(tuple(context[: self.most - len(kept)]), kept)
+        return Keywords(tuple(context[: self.limit - len(kept)]), kept)
 
     def strongest(self, text: str, mentions: Sequence[Mention]) -> tuple[Keyword, ...]:
         """Return the keywords among an utterance's mentions."""
@@ -199,7 +199,7 @@ class KeywordFinder:
             weights[mention.concept] = weights.get(mention.concept, 0.0) + weight
         scored = [Keyword(first[concept], weight / max(length, 1)) for concept, weight in weights.items()]
         kept = [keyword for keyword in scored if keyword.score > self.threshold]
-        return tuple(sorted(kept, key=lambda one: (-one.score, one.mention.start))[: self.most])
+        return tuple(sorted(kept, key=lambda one: (-one.score, one.mention.start))[: self.limit])
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,7 @@ def test_the_file_of_a_probe(causal: CausalModel, tmp_path: Path) -> None:
 def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
     talk = [tuple(f"{turn} {count}" if count % 2 else turn for turn in one) for count, one in enumerate(tiny_dialogues(60))]
     long = {"talk": [(*one, *other, *one[:2]) for one, other in zip(talk[:30], talk[30:], strict=True)]}
-    found = make_contrasts(long, most=25, each=6)
+    found = make_contrasts(long, limit=25, each=6)
     assert len(found) == 25
     assert {kind for one in found for kind, _ in one.false} >= {"random", "same dialogue", "near", "repeated", "negated"}
     for one in found:
@@ -223,13 +223,13 @@ def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
         turns = long["talk"][one.dialogue]
         place = turns.index(one.true)
         assert one.turns == turns[max(0, place - 4) : place] or one.true in turns[place + 1 :]
-    assert make_contrasts(long, most=25, each=6) == found
-    assert make_contrasts(long, most=10, each=6) == found[:10]
-    assert make_contrasts(long, most=25, each=6, seed=1) != found
+    assert make_contrasts(long, limit=25, each=6) == found
+    assert make_contrasts(long, limit=10, each=6) == found[:10]
+    assert make_contrasts(long, limit=25, each=6, seed=1) != found
 
 
 def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, tmp_path: Path) -> None:
-    contrasts = make_contrasts({"talk": tiny_dialogues(80)}, most=80, each=2)
+    contrasts = make_contrasts({"talk": tiny_dialogues(80)}, limit=80, each=2)
     told: list[tuple[str, int, int]] = []
     probe = train_judgement(contrasts, causal, tmp_path / "states", seed=1, progress=lambda *each: told.append(each))
     assert probe.facts["ordered"] > 0.58  # of kinds that were not in the fit
@@ -237,7 +237,7 @@ def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, 
     assert told[-1] == ("fitting", LAYERS - 1, LAYERS - 1)
     again = train_judgement(contrasts, causal, tmp_path / "states", seed=1)
     assert again.digest == probe.digest
-    fresh = make_contrasts({"talk": tiny_dialogues(60, seed=9)}, most=60, each=2, seed=3)
+    fresh = make_contrasts({"talk": tiny_dialogues(60, seed=9)}, limit=60, each=2, seed=3)
     judge = Judgement(open_causal(causal.files.folder), probe)
     right = [
         judge.score(one.turns, one.true).value > judge.score(one.turns, text).value for one in fresh for _, text in one.false
@@ -246,7 +246,7 @@ def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, 
 
 
 def test_an_interrupted_reading_continues(causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    contrasts = make_contrasts({"talk": tiny_dialogues(60)}, most=40, each=2)
+    contrasts = make_contrasts({"talk": tiny_dialogues(60)}, limit=40, each=2)
     whole = train_judgement(contrasts, causal, tmp_path / "whole")
     read, number = JudgementPrompt.read, []
 
@@ -265,14 +265,14 @@ def test_an_interrupted_reading_continues(causal: CausalModel, tmp_path: Path, m
 
 def test_too_few_dialogues_are_refused(causal: CausalModel, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="3 histories with false responses are too few; give 10 dialogues or more"):
-        train_judgement(make_contrasts({"talk": tiny_dialogues(3)}, most=9), causal, tmp_path)
+        train_judgement(make_contrasts({"talk": tiny_dialogues(3)}, limit=9), causal, tmp_path)
 
 
 @pytest.mark.parametrize("knowing", [True, False])
 def test_yes_gets_the_weight_of_the_probe_where_it_tells_true_from_false_on_another_corpus(
     causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knowing: bool
 ) -> None:
-    contrasts = make_contrasts({"talk": tiny_dialogues(60)}, most=40, each=2)
+    contrasts = make_contrasts({"talk": tiny_dialogues(60)}, limit=40, each=2)
     chosen = [(("the puppy is hungry",), (f"give it food {place}", f"tell me more {place}"), 0) for place in range(40)]
     others = given_contrasts("choices", chosen)
     assert others[3].true == "give it food 3"
@@ -309,7 +309,7 @@ def test_a_probe_that_is_no_better_than_chance_is_not_written(
 
     monkeypatch.setattr(JudgementPrompt, "read", blank)
     with pytest.raises(InputError, match="50% of left-out pairs in order, no more than chance; train on more histories"):
-        train_judgement(make_contrasts({"talk": tiny_dialogues(60)}, most=40, each=2), causal, tmp_path / "states")
+        train_judgement(make_contrasts({"talk": tiny_dialogues(60)}, limit=40, each=2), causal, tmp_path / "states")
 
 
 def test_the_shipped_probe_has_a_reference_for_percentiles() -> None:

@@ -31,12 +31,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "gemma2"])
 def test_a_sample_is_the_same_in_every_batch(kind: str, tmp_path: Path) -> None:
     folder = save_tiny_causal(tmp_path / "tiny", kind=kind, initializer_range=0.1)
-    together = list(open_responder(folder, batch_size=7, most=8).respond(HISTORIES, 2))
-    alone = open_responder(folder, batch_size=1, most=8)
+    together = list(open_responder(folder, batch_size=7, max_tokens=8).respond(HISTORIES, 2))
+    alone = open_responder(folder, batch_size=1, max_tokens=8)
     assert [next(alone.respond([history], 1))[0] for history in HISTORIES] == [texts[0] for texts in together]
-    assert list(open_responder(folder, batch_size=5, most=8).respond(HISTORIES[::-1], 2))[::-1] == together
+    assert list(open_responder(folder, batch_size=5, max_tokens=8).respond(HISTORIES[::-1], 2))[::-1] == together
     assert len({text for texts in together for text in texts}) > len(HISTORIES)
-    assert list(open_responder(folder, most=8, seed=1).respond(HISTORIES[:2], 2)) != together[:2]
+    assert list(open_responder(folder, max_tokens=8, seed=1).respond(HISTORIES[:2], 2)) != together[:2]
 
 
 def test_tokens_are_drawn_from_the_nucleus_in_proportion(model: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_long_history_loses_its_beginning_and_a_long_turn_its_end(model: Path)
     ((ids, start),) = coded(responder.model, [Turn(["dog " * 200, "sea " * 200], "beach " * 200)])
     assert len(ids) == responder.model.max_length == 96
     assert 96 - start == 47
-    assert len(next(open_responder(model, most=30).respond([["sea " * 200]], 1))) == 1
+    assert len(next(open_responder(model, max_tokens=30).respond([["sea " * 200]], 1))) == 1
 
 
 def test_ranks_share_ties_and_put_what_cannot_be_judged_last() -> None:
@@ -121,7 +121,8 @@ def test_what_cannot_be_answered_is_refused(model: Path, tmp_path: Path) -> None
         list(responder.respond(["hello"]))
     with pytest.raises(InputError, match="number of samples must be >= 1"):
         list(responder.respond([["hello"]], 0))
-    for options, sentence in (({"p": 0.0}, "p must be > 0"), ({"most": 60}, "from 1 to 48"), ({"batch_size": 0}, "batch size")):
+    wrong = (({"p": 0.0}, "p must be > 0"), ({"max_tokens": 60}, "from 1 to 48"), ({"batch_size": 0}, "batch size"))
+    for options, sentence in wrong:
         with pytest.raises(InputError, match=sentence):
             open_responder(model, **options)
     with pytest.raises(ModelError, match="no model folder"):

@@ -84,7 +84,7 @@ def test_pairs_are_every_turn_with_what_came_before() -> None:
     assert made.context[0].tolist()[1] == -1
     for number in range(len(MANY)):
         assert len(set(made.dev[made.dialogue == number].tolist())) == 1
-    few = make_pairs(MANY, 2, most=60, dev_share=0.2)
+    few = make_pairs(MANY, 2, limit=60, dev_share=0.2)
     assert 60 <= len(few.response) <= 63
     with pytest.raises(InputError, match="more dialogues"):
         make_pairs(MANY[:2], 2)

@@ -242,7 +242,7 @@ def name_participants(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> l
 # Phrases out of a parse.
 
 LONGEST = 14
-_MOST = 80
+_LIMIT = 80
 SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "nsubj:outer", "csubj:pass")
 DENIALS = frozenset(("not", "n't", "n’t", "nt", "never", "neither", "hardly"))
 
@@ -273,15 +273,15 @@ class Tree:
         """Whether ``index`` has one of these lemmas as its mark."""
         return any(self.words[c].relation == "mark" and self.words[c].lemma in marks for c in self.children[index])
 
-    def below(self, index: int, left_out: Collection[int] = (), apart: Collection[int] = (), most: int = _MOST) -> list[int]:
+    def below(self, index: int, left_out: Collection[int] = (), apart: Collection[int] = (), limit: int = _LIMIT) -> list[int]:
         """``index`` and its descendants in the order of the text, without the subtrees of ``left_out`` and ``apart``; the
-        ``most`` nearest words, which limits the time for very long sentences."""
+        ``limit`` nearest words, which limits the time for very long sentences."""
         found = [index]
         for one in found:
-            if len(found) > most:
+            if len(found) > limit:
                 break
             found += [child for child in self.children[one] if child not in left_out and child not in apart]
-        return sorted(found[:most])
+        return sorted(found[:limit])
 
     @cached_property
     def last(self) -> list[int]:

@@ -157,10 +157,10 @@ def prompt(relation: str, item: Item) -> str:
     return f"Extract event1 and event2 from the text where {CLAUSES[relation]}. Utterance: {turns}{item.response}"
 
 
-def within(item: Item, size: Callable[[str], int], most: int) -> Item:
-    """Return an item of at most about ``most`` tokens, counted by ``size``: it loses its oldest turns, then its response's
+def within(item: Item, size: Callable[[str], int], limit: int) -> Item:
+    """Return an item of at most about ``limit`` tokens, counted by ``size``: it loses its oldest turns, then its response's
     end."""
-    room = most - LEAST_LENGTH // 2
+    room = limit - LEAST_LENGTH // 2
     response = _cut(item.response, size, room)
     room -= size(response)
     turns: list[str] = []
@@ -172,16 +172,16 @@ def within(item: Item, size: Callable[[str], int], most: int) -> Item:
     return Item(turns[::-1], response, item.references, item.id)
 
 
-def _cut(text: str, size: Callable[[str], int], most: int) -> str:
-    """``text`` cut to its first ``most`` tokens, in whole words where it has any."""
-    if size(text) <= most:
+def _cut(text: str, size: Callable[[str], int], limit: int) -> str:
+    """``text`` cut to its first ``limit`` tokens, in whole words where it has any."""
+    if size(text) <= limit:
         return text
     parts = text.split(" ") if " " in text.strip() else list(text)
     joint = " " if " " in text.strip() else ""
     low, high = 0, len(parts)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if size(joint.join(parts[:middle])) <= most else (low, middle - 1)
+        low, high = (middle, high) if size(joint.join(parts[:middle])) <= limit else (low, middle - 1)
     return joint.join(parts[:low])
 
 

@@ -268,23 +268,23 @@ class Support(CompactScorer[TupleScore]):
 
 
 @compiled
-def _kernel_sums(a, b, head_at, tail_at, most):  # type: ignore[no-untyped-def]
-    """The sums of a_i b_i, a_i and b_i over triples, and the ``most`` triples with the largest products, largest first."""
+def _kernel_sums(a, b, head_at, tail_at, limit):  # type: ignore[no-untyped-def]
+    """The sums of a_i b_i, a_i and b_i over triples, and the ``limit`` triples with the largest products, largest first."""
     both, of_heads, of_tails, filled = 0.0, 0.0, 0.0, 0
-    values, rows = np.zeros(most), np.zeros(most, np.int64)
+    values, rows = np.zeros(limit), np.zeros(limit, np.int64)
     for row in range(len(head_at)):
         head, tail = a[head_at[row]], b[tail_at[row]]
         product = head * tail
         both += product
         of_heads += head
         of_tails += tail
-        if product > 0.0 and (filled < most or product > values[most - 1]):
-            index = min(filled, most - 1)
+        if product > 0.0 and (filled < limit or product > values[limit - 1]):
+            index = min(filled, limit - 1)
             while index > 0 and product > values[index - 1]:
                 values[index], rows[index] = values[index - 1], rows[index - 1]
                 index -= 1
             values[index], rows[index] = product, row
-            filled = min(filled + 1, most)
+            filled = min(filled + 1, limit)
     return both, of_heads, of_tails, rows[:filled]
 
 

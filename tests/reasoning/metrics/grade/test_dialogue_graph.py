@@ -227,7 +227,7 @@ def test_a_damaged_table_is_named(broken: object) -> None:
 
 @given(before=st.integers(0, 30), after=st.integers(0, 30), most=st.integers(1, 16))
 def test_no_side_goes_below_half_for_the_other(before: int, after: int, most: int) -> None:
-    finder = KeywordFinder(None, IdfTable(1, {}), most=most)  # type: ignore[arg-type]
+    finder = KeywordFinder(None, IdfTable(1, {}), limit=most)  # type: ignore[arg-type]
     context = [keyword(f"c{n}", 1 + n) for n in range(before)]
     response = sorted((keyword(f"r{n}", 1 + n) for n in range(after)), key=lambda one: -one.score)
     found = finder.of_dialogue([context], response)
