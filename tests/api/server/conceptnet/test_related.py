@@ -111,7 +111,7 @@ def test_damaged_vectors_and_those_of_another_graph_are_refused(
 
 @pytest.mark.parametrize(("kept", "block"), [(1 << 20, 1), (0, 1 << 14), (0, 3)], ids=["kept", "converted", "in blocks"])
 def test_every_cosine_is_that_of_scipy(kept: int, block: int, with_vectors: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_KEPT", kept)
+    monkeypatch.setattr(module, "_MAX_CACHED_BYTES", kept)
     monkeypatch.setattr(module, "_BLOCK", block)
     assert with_vectors.index is not None
     found = open_related(with_vectors.index)
