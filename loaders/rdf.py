@@ -344,7 +344,7 @@ class Labels:
 
 
 class _SameLabels(dict[str, Any]):
-    """The blank node of each label, which keeps it."""
+    """Blank nodes by label; each keeps its label."""
 
     def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002
         return BNode(key)

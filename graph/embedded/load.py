@@ -26,7 +26,7 @@ from ..atomic import flush, lock
 from ..errors import GraphBusy, GraphError
 from ..loading import Known, Numbered, from_row, new_assertions, properties, rare_cycle_search, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
-from ..names import Label, label_of, language_of, text_of
+from ..names import LABELS, Label, label_of, language_of, text_of
 from . import engine as schema
 from . import integrity
 from .engine import LOAD_MEMORY, Engine, OutOfMemory, key_of, release_memory, table_of
@@ -70,12 +70,11 @@ NODES = {
 }
 
 Key = tuple[str, Label]
-_LABELS: tuple[Label, ...] = ("Concept", "Event")
 
 
 def create(folder: Path) -> tuple[Path, ...]:
     """Create an empty graph in ``folder`` unless there is one, and return the folders that had to be created, innermost first."""
-    made = tuple(place for place in (folder, *folder.parents) if not place.exists())
+    created = tuple(parent for parent in (folder, *folder.parents) if not parent.exists())
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -91,13 +90,13 @@ def create(folder: Path) -> tuple[Path, ...]:
                     engine.close()
                 replace_database(folder, Manifest())
     except BaseException:
-        discard(folder, made)
+        discard(folder, created)
         raise
-    return made
+    return created
 
 
-def discard(folder: Path, made: Iterable[Path] = ()) -> None:
-    """Remove the graph in ``folder`` if nothing was ever loaded into it, and then those folders of ``made`` that are empty."""
+def discard(folder: Path, created: Iterable[Path] = ()) -> None:
+    """Remove the graph in ``folder`` if nothing was ever loaded into it, and then those folders of ``created`` that are empty."""
     try:
         with exclusive(folder):
             if (folder / DATABASE).exists():
@@ -111,8 +110,8 @@ def discard(folder: Path, made: Iterable[Path] = ()) -> None:
                 (folder / DATABASE).unlink()
                 Path(f"{folder / DATABASE}{integrity.SUMS}").unlink(missing_ok=True)
             (folder / _LOCK).unlink()
-        for place in made:
-            place.rmdir()
+        for parent in created:
+            parent.rmdir()
     except (GraphError, OSError):  # another process uses it
         return
 
@@ -123,8 +122,8 @@ def killed_load(folder: Path) -> str | None:
         return None
     name = ""
     try:
-        with os.fdopen(lock(folder / _LOCK, flags=os.O_RDONLY, shared=True), "rb") as held:
-            name = held.read().decode(errors="replace")
+        with os.fdopen(lock(folder / _LOCK, flags=os.O_RDONLY, shared=True), "rb") as file:
+            name = file.read().decode(errors="replace")
     except BlockingIOError:
         return None
     except OSError:
@@ -171,11 +170,11 @@ def load(
 def _known(engine: Engine) -> tuple[Known, Known]:
     """Return the identities of the graph's assertions and the hashes of its nodes."""
     identities, nodes = Known(), Known()
-    for label in _LABELS:
-        for found in schema.windows(engine, query("scan_identities", "embedded").naming(LABEL=label), label, COPY):
-            identities.add(found.column(0).to_numpy())
-        for found in schema.windows(engine, query("scan_uris", "embedded").naming(LABEL=label), label, COPY):
-            nodes.add(_hashes(found.column(0).to_pylist()))
+    for label in LABELS:
+        for table in schema.windows(engine, query("scan_identities", "embedded").naming(LABEL=label), label, COPY):
+            identities.add(table.column(0).to_numpy())
+        for table in schema.windows(engine, query("scan_uris", "embedded").naming(LABEL=label), label, COPY):
+            nodes.add(_hashes(table.column(0).to_pylist()))
     return identities, nodes
 
 
@@ -191,7 +190,7 @@ def _spool_new(batches: Iterable[Numbered], spool: Spool, nodes: Known, manifest
         manifest = with_assertions(manifest, batch.contents)
         duplicates += batch.duplicates
         uris = list(dict.fromkeys(uri for row in batch.rows for uri in (row.head, row.tail)))
-        new = [uris[place] for place in np.flatnonzero(nodes.take(_hashes(uris))).tolist()]
+        new = [uris[index] for index in np.flatnonzero(nodes.take(_hashes(uris))).tolist()]
         spool.add_nodes("Event", [uri for uri in new if label_of(uri) == "Event"])
         spool.add_nodes("Concept", [uri for uri in new if label_of(uri) == "Concept"])
         if batch.rows:
@@ -387,11 +386,11 @@ class Spool:
         heads, relations, tails, *rest = zip(*batch.rows, strict=True)
         columns = [heads, tails, relations, *rest, batch.ids]
         rows = pa.record_batch([_array(*pair) for pair in zip(columns, EDGES, strict=True)], schema=EDGES)
-        codes = rows.column("relation").indices.to_numpy() * len(_LABELS)
+        codes = rows.column("relation").indices.to_numpy() * len(LABELS)
         codes += pc.starts_with(rows.column("from"), "/e/").to_numpy(zero_copy_only=False)
         names = rows.column("relation").dictionary.to_pylist()
         for code in np.unique(codes).tolist():
-            relation, label = names[code // len(_LABELS)], _LABELS[code % len(_LABELS)]
+            relation, label = names[code // len(LABELS)], LABELS[code % len(LABELS)]
             key = key_of(relation), label
             self._tables.setdefault(key[0], table_of(relation))
             path = self._edges.setdefault(key, self._folder / f"edges-{key[0]}-{label}.arrow")
@@ -411,7 +410,7 @@ class Spool:
 
     def nodes(self, size: int) -> Iterator[tuple[Label, Part]]:
         """Yield each label's new nodes, about ``size`` at a time."""
-        for label in _LABELS:
+        for label in LABELS:
             path = self._folder / f"nodes-{label}.arrow"
             if path in self._writers:
                 yield from ((label, part) for part in parts(path, size))
@@ -442,7 +441,7 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
 
 
 def parts(path: Path, size: int) -> Iterator[Part]:
-    """Yield the rows of a spool's file, about ``size`` at a time, each part in place of the one before.
+    """Yield the rows of a spool's file, about ``size`` at a time; each part's file replaces that of the part before.
 
     The engine reads a Parquet file piece by piece, whereas a table that is passed to it stays in memory until all is copied.
     """
@@ -456,13 +455,14 @@ def parts(path: Path, size: int) -> Iterator[Part]:
 
 
 def _part(path: Path, batches: list[pa.RecordBatch]) -> Part:
-    """Write the batches to a file beside ``path``, and remove them from the list and their memory from the process."""
+    """Move the batches from the list to a Parquet file beside ``path``, and return their memory to the system."""
     import pyarrow.parquet as pq
 
     rows = pa.Table.from_batches(batches)
     batches.clear()
     part = Part(path.with_suffix(".parquet"), len(rows), rows.nbytes)
-    pq.write_table(rows, part.file, row_group_size=_BATCH, compression="none", write_statistics=False)
+    with pa.OSFile(str(part.file), "wb") as file:  # pyarrow would take a path such as "a:b" as a URI
+        pq.write_table(rows, file, row_group_size=_BATCH, compression="none", write_statistics=False)
     del rows
     release_memory()
     return part

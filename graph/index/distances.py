@@ -27,16 +27,16 @@ _LINE = 64  # bytes of a cache line
 def _search(indptr, neighbour, covered, source, target, max_hops, scratch):  # type: ignore[no-untyped-def]
     """Return the length of the shortest path of at most ``max_hops`` hops outside the covered nodes, else 127."""
     mark, here, there = scratch.mark, scratch.here, scratch.there
-    source_mark = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
-    target_mark = source_mark + np.int32(1)
-    mark[source], mark[target] = source_mark, target_mark
+    mark_here = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
+    mark_there = mark_here + np.int32(1)
+    mark[source], mark[target] = mark_here, mark_there
     here[0], there[0] = source, target
     start, end, other_start, other_end = 0, 1, 0, 1
     for depth in range(1, max_hops + 1):
         if end - start > other_end - other_start:
             here, there = there, here
             start, end, other_start, other_end = other_start, other_end, start, end
-            source_mark, target_mark = target_mark, source_mark
+            mark_here, mark_there = mark_there, mark_here
         size, last = end, depth == max_hops  # on the last level, only look for a node of the other side
         for position in range(start, end):
             node = here[position]
@@ -44,10 +44,10 @@ def _search(indptr, neighbour, covered, source, target, max_hops, scratch):  # t
                 other = neighbour[arc]
                 if other < covered:
                     break
-                if mark[other] == target_mark:
+                if mark[other] == mark_there:
                     return depth
-                if not last and mark[other] != source_mark:
-                    mark[other] = source_mark
+                if not last and mark[other] != mark_here:
+                    mark[other] = mark_here
                     here[size] = other
                     size += 1
         if size == end:

@@ -45,7 +45,7 @@ def load(
         new += added
         duplicates += batch.duplicates + len(batch.rows) - added
     load_entry = entry() if entry else None
-    declared = {added.name for added in load_entry.relations} - constrained if load_entry else set()
+    declared = {relation.name for relation in load_entry.relations} - constrained if load_entry else set()
     if declared:
         constrain(server, sorted(declared))
     if load_entry or (name and new):

@@ -347,7 +347,7 @@ def _harmless(tokens: list[Token], index: int, local: frozenset[str]) -> bool:
 def check_range(statement: Statement, opening: int, back: int, parameters: Mapping[str, Any] | None) -> None:
     """Refuse a ``range(…)`` unless it is short or the whole operand of an UNWIND.
 
-    Its bracket is token ``opening``, after the ``back`` tokens of the function's name; the rest of the query is unchecked yet.
+    Its bracket is token ``opening``, after the ``back`` tokens of the function's name; the rest of the query is not checked yet.
     """
     tokens = statement.tokens
     depth, index, small = 1, opening + 1, True

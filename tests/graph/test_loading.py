@@ -214,8 +214,12 @@ def test_a_load_in_several_copies_holds_every_row(tmp_path: Path, monkeypatch: p
         assert graph.manifest().checksum == checksum(graph.assertions()) == checksum(rows)
 
 
-def test_a_folder_may_have_characters_of_patterns_and_quotes(tmp_path: Path) -> None:
-    with open_graph(str(tmp_path / "a[1]*? {b}'\"\\$rows"), create=True) as graph:
+@pytest.mark.parametrize("folder", ["a[1]*? {b}'\"\\$rows", "a:b", "file:c"])
+def test_a_folder_may_have_characters_of_patterns_quotes_and_urls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_graph(folder, create=True) as graph:
         assert graph.load(SMALL) == (len(SMALL), 0)
         assert sorted(graph.assertions()) == sorted(SMALL)
 
