@@ -173,6 +173,13 @@ def check_files(file: str, *outputs: Path | None) -> None:
             check_output(output, file)
 
 
+def check_distinct(files: Sequence[str]) -> None:
+    """Raise :class:`InputError` when a file is given twice."""
+    for index, file in enumerate(files):
+        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:index]):
+            raise InputError(f"{file} is given twice; give each file once")
+
+
 def _hush_libraries() -> None:
     """Silence the logging of libraries unless ``TACIT_DEBUG`` is set: errors are reported by exceptions."""
     if os.environ.get("TACIT_DEBUG", "0") in ("", "0"):

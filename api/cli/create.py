@@ -13,14 +13,13 @@ import typer
 from ... import loaders
 from ...graph.errors import InputError
 from ...graph.questions import Answered, without_speaker
-from ..opening import check_files
+from ..opening import check_distinct, check_files
 from ..terminal.faults import Records, read_all
 from ..terminal.output import lines_to
 from ..terminal.progress import Meter
 from ..terminal.screen import facts, json_text, print_json, show, table
 from . import options as opts
 from .options import argument, option
-from .training.data import check_distinct
 from .training.run import Device
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from ... import loaders
 from ...graph.errors import InputError, MissingExtra
 from ...graph.item import Item
 from ...graph.schema import dump
-from ...reasoning.plugins import check_option
 from ...reasoning.registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, default_scorer, metric_kind, open_extractor
-from ..opening import check_files, open_engine, open_store, readable
+from ..opening import check_distinct, check_files, open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
 from ..terminal.progress import Meter, Stages, waiting
@@ -120,10 +119,7 @@ def score_tuples(
 def _scorer_options(values: Sequence[str] | None) -> dict[str, Any]:
     """Return the options of the scorer, checked as those of ``accent``, whose defaults they have."""
     kind = metric_kind("accent")
-    options = opts.options_of("accent", values, _SCORER_OPTIONS)
-    for name, value in options.items():
-        check_option("accent", kind, name, value)
-    return {**_picked(kind.options(), *_SCORER_OPTIONS), **options}
+    return {**_picked(kind.options(), *_SCORER_OPTIONS), **opts.options_of("accent", kind, values, _SCORER_OPTIONS)}
 
 
 def _picked(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -259,6 +255,7 @@ def evaluate_tuples(
     if output is not None:
         for file in files:
             check_output(output, file)
+    check_distinct(files)
     rows = [row for file in files for row in loaders.read_event_tuples(readable(file))]
     options = _extractor_options(extractor, option_values, pipeline)
     encode = _encode(encoder)
@@ -289,8 +286,9 @@ def evaluate_tuples(
 
 def _extractor_options(extractor: str, values: Sequence[str] | None, pipeline: str | None) -> dict[str, Any]:
     """Return the options of the extractor, with ``pipeline`` if it has that option."""
-    known = EXTRACTOR_REGISTRY.kind(extractor).options()
-    options = opts.options_of(extractor, values, list(known))
+    kind = EXTRACTOR_REGISTRY.kind(extractor)
+    known = kind.options()
+    options = opts.options_of(extractor, kind, values, list(known))
     if pipeline is not None and "pipeline" in known:
         options.setdefault("pipeline", pipeline)
     return options

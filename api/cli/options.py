@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ... import reasoning
 from ...graph.errors import InputError, TacitError, did_you_mean
-from ...reasoning.plugins import check_option
+from ...reasoning.plugins import Kind, check_option
 from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 from ...reasoning.registry import metric_options as known_options
 from ..config import GRAPH, unknown_option
@@ -119,12 +119,15 @@ Graph = Annotated[
 ]  # fmt: skip
 
 
-def complete_metrics(incomplete: str) -> list[str]:
-    """Complete names of metrics for the shell, after the last comma."""
+def complete_names(incomplete: str, known: Iterable[str]) -> list[str]:
+    """Complete names that are separated by commas for the shell, after the last comma."""
     before, comma, begun = incomplete.rpartition(",")
-    return [
-        f"{before}{comma}{name}" for name in METRIC_REGISTRY.names() if name.startswith(begun) and name not in before.split(",")
-    ]
+    return [f"{before}{comma}{name}" for name in known if name.startswith(begun) and name not in before.split(",")]
+
+
+def complete_metrics(incomplete: str) -> list[str]:
+    """Complete names of metrics for the shell."""
+    return complete_names(incomplete, METRIC_REGISTRY.names())
 
 
 def complete_options(incomplete: str) -> list[str]:
@@ -249,8 +252,11 @@ def metric_options(values: Sequence[str] | None, names: Sequence[str], pipeline:
     return options
 
 
-def options_of(owner: str, values: Sequence[str] | None, known: Sequence[str]) -> dict[str, Any]:
-    """Return the options of ``owner`` from ``OWNER.NAME=VALUE`` texts, or ``NAME=VALUE``; the last value of a name counts."""
+def options_of(owner: str, kind: Kind, values: Sequence[str] | None, known: Sequence[str]) -> dict[str, Any]:
+    """Return the options of ``owner`` from ``OWNER.NAME=VALUE`` texts, or ``NAME=VALUE``; the last value of a name counts.
+
+    ``known`` are the options of ``kind`` that may be given.
+    """
     options: dict[str, Any] = {}
     for text in values or ():
         key, equals, value = (part.strip() for part in text.partition("="))
@@ -260,6 +266,7 @@ def options_of(owner: str, values: Sequence[str] | None, known: Sequence[str]) -
         if name not in known:
             raise InputError(f"{owner} has no option {name!r}; {did_you_mean(name, known, 'it has ' + ', '.join(known))}")
         options[name] = _value(value)
+        check_option(owner, kind, name, options[name])
     return options
 
 

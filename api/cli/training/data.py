@@ -13,8 +13,8 @@ from .... import loaders
 from ....graph.errors import InputError
 from ....graph.item import Item, ItemError
 from ....graph.questions import Instance
-from ...opening import readable
-from ...terminal.faults import read_all
+from ...opening import check_distinct, readable
+from ...terminal.faults import Records, read_all
 
 if TYPE_CHECKING:
     from ....reasoning.training.commonsense import Rated
@@ -43,13 +43,6 @@ def read_files(
         all_rows += rows
         facts.append({"file": Path(file).name, noun: len(rows), "sha256": sha256_of(file)})
     return all_rows, facts
-
-
-def check_distinct(files: Sequence[str]) -> None:
-    """Raise :class:`InputError` when a file is given twice."""
-    for index, file in enumerate(files):
-        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:index]):
-            raise InputError(f"{file} is given twice; give each file once")
 
 
 def sha256_of(file: str) -> str | None:
@@ -86,16 +79,14 @@ def read_corpora(
 
 def turns_of(file: str) -> Iterator[str]:
     """Yield the turns of an evaluation file: the histories of judgements, or all turns of dialogues."""
-    from ....loaders.dialogues import Dialogue, read_dialogues
-
     if file == "-":
         raise InputError("--exclude cannot read standard input; give a file")
     try:
-        rows = [row for row in read_dialogues(readable(file)) if isinstance(row, Dialogue)]
+        dialogues = list(Records(loaders.read_dialogues(readable(file)), file, "a dialogue"))
     except InputError:  # a table without turns may be one of judgements
-        rows = []
-    histories = [row.turns for row in rows] or [
-        row.history for row in loaders.read_judgements(file) if isinstance(row, loaders.Judgement)
+        dialogues = []
+    histories = [row.turns for row in dialogues] or [
+        row.history for row in Records(loaders.read_judgements(file), file, "a judgement")
     ]
     if not histories:
         raise InputError(f"{file} contains neither judgements nor dialogues to exclude")
@@ -110,8 +101,7 @@ def read_unjudged(files: Sequence[str], exclude: Sequence[str], strict: bool) ->
     judged = [
         (*row.history, row.response)
         for file in exclude
-        for row in loaders.read_judgements(readable(file), strict=strict)
-        if isinstance(row, loaders.Judgement)
+        for row in read_all(loaders.read_judgements(readable(file), strict=strict), file, "a judgement")
     ]
     dialogues, facts = read_files(files, lambda file: _longest(file, strict), "dialogues", "a dialogue")
     return without_judged(dialogues, judged), facts

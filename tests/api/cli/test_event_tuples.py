@@ -350,6 +350,9 @@ def test_what_is_wrong_with_event_tuples_is_said_in_a_sentence(tacit: Tacit, dec
         ((deco, "--extractor", "cskb"), "the extractor cskb needs a graph; give one with --graph"),
         ((deco, "-O", "beams"), "--option beams is not rules.NAME=VALUE; the options of rules are pipeline"),
         ((deco, "-O", "rules.beams=3"), "rules has no option 'beams'; it has pipeline"),
+        ((deco, "-O", "rules.pipeline=3"), "the option pipeline of rules must be a text or null, not 3"),
+        ((deco, "--extractor", "t5", "-O", "t5.beams=many"), "the option beams of t5 must be a whole number, not 'many'"),
+        ((deco, deco), "is given twice; give each file once"),
         ((deco, "-o", deco), "is the input; write to another file"),
     ):
         done = tacit("evaluate-tuples", *words)

@@ -115,6 +115,7 @@ def test_the_command_of_a_card_names_no_folder(tacit: Tacit, words: list[Any], p
         (["{place}/nothing.jsonl"], "nothing.jsonl"),
         (["--exclude", "{place}/bad.jsonl"], "neither judgements nor dialogues"),
         (["--exclude", "-"], "cannot read standard input"),
+        (["--exclude", "{place}/cut.jsonl.gz"], "cut.jsonl.gz ends early, at record "),
         (["--exclude", "{place}/sea.jsonl"], "distinct dialogues of sea are left"),
         (["--encoder", "{place}/nothing"], "no model folder"),
         (["-o", "{place}/encoder"], "holds something other"),
@@ -123,6 +124,7 @@ def test_the_command_of_a_card_names_no_folder(tacit: Tacit, words: list[Any], p
 )
 def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place: Path, change: list[str], sentence: str) -> None:
     (place / "bad.jsonl").write_text('{"a": 1}\n', encoding="utf-8")
+    (place / "cut.jsonl.gz").write_bytes(gzip.compress((place / "judged.jsonl").read_bytes())[:-9])
     output = [] if "-o" in change else ["-o", place / "none"]
     found = tacit(*words, *output, *(word.format(place=place) for word in change), "--quiet")
     assert found.status in (1, 2)

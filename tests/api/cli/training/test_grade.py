@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,15 @@ def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place
     assert (refused.status, "something other" in refused.err) == (2, True)
     (place / "wide.toml").write_text("[network]\nhidden = 18\n", encoding="utf-8")
     (place / "bad.toml").write_text("epochs: 1\n", encoding="utf-8")
+    (place / "cut.jsonl.gz").write_bytes(gzip.compress((place / "judged.jsonl").read_bytes())[:-9])
     for more, reason in (
         (["--recipe", place / "wide.toml"], "multiple of network.heads, 4"), (["--recipe", place / "bad.toml"], "is not TOML"),
         (["--recipe", "tune"], "the recipe tune does not exist; give a TOML file, or one of the names frozen, tuned, paper"),
         (["--seed", -1], "--seed is -1; it must be"),
         (["--exclude", place / "none.jsonl"], "there is no file"),
+        (["--exclude", place / "talks.jsonl"], "talks.jsonl has no judgement"),
     ):  # fmt: skip
         refused = tacit(*words, "-o", place / "new", *more)
         assert (refused.status, reason in refused.err) == (2, True), refused.err
+    refused = tacit(*words, "-o", place / "new", "--exclude", place / "cut.jsonl.gz")
+    assert (refused.status, "cut.jsonl.gz ends early, at record " in refused.err) == (1, True), refused.err
