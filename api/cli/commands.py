@@ -137,6 +137,6 @@ def _command(only: str | None) -> Any:
 
 
 def _imported(path: str) -> Any:
-    """Return the function or class at ``place``, such as ``load.fetch``."""
+    """Return the function or class at ``path``, such as ``load.fetch``."""
     module, _, name = path.rpartition(".")
     return getattr(import_module(f".{module}", __package__), name)

@@ -142,7 +142,7 @@ def complete_judges(incomplete: str) -> list[str]:
     """Complete names of judges for the shell."""
     from ...reasoning.inference.choosing import JUDGES
 
-    return [name for name in JUDGES if name.startswith(incomplete)]
+    return opts.complete_names(incomplete, JUDGES)
 
 
 def choose(

@@ -44,6 +44,11 @@ SERVED_JUDGES = ("answers", "graph", "similarity", "yes-no")
 """Judges that a service can open without being given a model."""
 
 
+def complete_judges(incomplete: str) -> list[str]:
+    """Complete names of judges for the shell."""
+    return opts.complete_names(incomplete, SERVED_JUDGES)
+
+
 def serve(
     graph: opts.GraphArgument,
     host: Annotated[str, option("ADDRESS", "Address to listen on.")] = "127.0.0.1",
@@ -66,6 +71,7 @@ def serve(
             "--judges",
             "--judge",
             default="answers, graph",
+            autocompletion=complete_judges,
         ),
     ] = None,
     log_text: LogText = False,

@@ -32,6 +32,7 @@ VERSION = 2
 NO_EDGE = "no edge"
 _BATCH = 8
 _CACHE_SIZE = 20_000
+_CAUSAL_JUDGES = ("likelihood", "yes-no", "probe")
 
 JUDGES: Mapping[str, str] = MappingProxyType(
     {
@@ -194,7 +195,7 @@ def load_chooser(
         pipeline: a spaCy pipeline with a parser; device: where models run.
 
     Raises:
-        InputError: a judge is unknown, or lacks its graph or model.
+        InputError: a judge is unknown, or lacks its graph or model, or an encoder, model or probe is given for no judge.
         GraphNotFound: there is no graph. ModelError: a model cannot be opened. MissingExtra: a package is not installed.
     """
     if isinstance(model, str) and model == "default":
@@ -210,12 +211,17 @@ def load_chooser(
             raise InputError(f"the judge {name} is named twice; name it once")
     if "graph" in names and graph is None:
         raise InputError("the judge graph needs a graph; give one, or leave the judge out")
-    for name in (name for name in ("likelihood", "yes-no", "probe") if name in names and model is None):
+    for name in (name for name in _CAUSAL_JUDGES if name in names and model is None):
         raise InputError(f"the judge {name} needs a language model; name a folder, a GGUF file or an id")
     if "probe" in names and probe is None:
         raise InputError("the judge probe needs a probe of its language model; make one with: tacit train choice-probe")
     if "probe" not in names and probe is not None:
         raise InputError("a probe is given, and the judge probe is not named; name it too, or leave the probe out")
+    if "similarity" not in names and encoder is not None:
+        raise InputError("an encoder is given, and the judge similarity is not named; name it too, or leave the encoder out")
+    if model is not None and not {*_CAUSAL_JUDGES, "trained"} & {*names}:
+        using = f"{', '.join(_CAUSAL_JUDGES)} or trained"
+        raise InputError(f"a model is given, and no judge that uses it is named ({using}); name one, or leave the model out")
     if "trained" in names and not is_trained(model):
         raise InputError("the judge trained needs a model of tacit train cicero; name its folder")
     heads = shipped_heads() if head is None else head if isinstance(head, Heads) else open_heads(fspath(head))
@@ -248,7 +254,7 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
         return Similarity(open_encoder(None if encoder == "default" else encoder, device=device))
     if name == "trained":
         return model if isinstance(model, TrainedModel) else open_trained(model, device=device)
-    if name in ("likelihood", "yes-no", "probe"):
+    if name in _CAUSAL_JUDGES:
         from ..models.causal_lm import CausalModel, open_causal
         from ..models.linear_probe import Probe
         from .judges import PROBE, Likelihood, ProbeJudge, YesNo

@@ -106,7 +106,8 @@ def choice_head(
         rows = apart_from(rows, [list(turns_of(file)) for file in exclude])
     enough_groups(rows)  # the error about too few comes before a model is opened
     recipe = run.recipe
-    names = list(dict.fromkeys([CONTROL, *recipe.judges])) if recipe.judges else None
+    control = () if CONTROL in recipe.judges else (CONTROL,)
+    names = [*control, *recipe.judges] if recipe.judges else None
     address = opts.address_of(graph)
     if address is None and names is None:
         raise InputError("the judge graph needs a graph; give one with --graph or TACIT_GRAPH, or judges in the recipe")

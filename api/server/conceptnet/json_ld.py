@@ -93,7 +93,7 @@ def address(path: str, parameters: Pairs) -> str:
 def page(path: str, parameters: Pairs, assertions: Sequence[Assertion], offset: int, limit: int) -> Object:
     """Return at most ``limit`` of the edges that were found, and a view when there are other pages.
 
-    ``found`` has the edges from ``offset`` on, one more than ``limit`` when there are more pages.
+    ``assertions`` has the edges from ``offset`` on, one more than ``limit`` when there are more pages.
     """
     answer: Object = {"edges": [edge(assertion) for assertion in assertions[:limit]]}
     more = len(assertions) > limit > 0

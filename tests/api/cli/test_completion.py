@@ -34,6 +34,8 @@ def test_metrics_and_their_options(complete: Callable[[str, str], set[str]], she
     assert "length" not in complete(shell, "tacit score f.jsonl --metrics gr")
     for command in ("evaluate f.jsonl -m", "explain f.jsonl --metrics", "serve graph --metrics"):
         assert "length,grade" in complete(shell, f"tacit {command} length,gr")
+    for command in ("choose f.json --judges", "serve graph --judges"):
+        assert "graph,similarity" in complete(shell, f"tacit {command} graph,s")
     assert "length,length" not in complete(shell, "tacit score f.jsonl -m length,le")
     assert "grounding.max_hops=" in complete(shell, "tacit score f.jsonl -O grounding.ma")
     assert "evaluate" in complete(shell, "tacit eva")

@@ -130,6 +130,17 @@ def test_heads_of_judges(tacit: Tacit, tmp_path: Path, sample_graph: Path) -> No
     assert f"head:{found['digest']}" in fitted[0]["signature"]
     assert fitted[0]["scores"] != tacit(*choose).rows[0]["scores"]
     assert "there is no head at" in tacit(*choose, "--head", tmp_path / "none").err
+    for setting, sentence in (
+        ('judges = ["jury"]', "unknown judge 'jury'; choose from answers, graph, "),
+        ('judges = ["graph", "graph"]', "the judge graph is named twice; name it once"),
+        ('judges = "graph"', 'judges is "graph"; it must be a list'),
+        ('judges = ["graph"]\nencoder = "default"', "the judge similarity is not named"),
+    ):
+        (tmp_path / "wrong.toml").write_text(setting, encoding="utf-8")
+        outcome = tacit(*train[:-3], tmp_path / "other", "--recipe", tmp_path / "wrong.toml", "-q")
+        assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1), outcome
+        assert sentence in outcome.err
+        assert not (tmp_path / "other").exists()
 
 
 def test_wrong_usage_is_one_sentence(tacit: Tacit, place: Path, sample_graph: Path) -> None:
