@@ -107,7 +107,7 @@ def read_config(path: Path) -> Config:
     try:
         settings = load_strictly(Settings, data)
     except Unfit as error:
-        raise InputError(f"{shown(path)}: {prefix}{'.'.join(map(str, error.place))} {error}") from None
+        raise InputError(f"{shown(path)}: {prefix}{error.key} {error}") from None
     config = Config(path, prefix=prefix)
     if settings.metrics == ():
         raise config.error("metrics", "the list is empty; name a metric, or leave the key out")

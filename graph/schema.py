@@ -64,6 +64,11 @@ class Unfit(ValueError):
         super().__init__(message)
         self.place = place
 
+    @property
+    def key(self) -> str:
+        """The place as one text, e.g. ``options.length`` or ``metrics[0]``."""
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.place).removeprefix(".")
+
 
 _UNKNOWN = "unexpected_keyword_argument"
 _EXPECTED = {

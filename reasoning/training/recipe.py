@@ -100,8 +100,7 @@ class Recipe:
         try:
             return load_strictly(cls, values)
         except Unfit as error:
-            key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.place)
-            raise InputError(f"{place}{key[1:]} {error}") from None
+            raise InputError(f"{place}{error.key} {error}") from None
 
 
 def open_recipe(command: str, given: str | None, **options: Any) -> Any:

@@ -68,7 +68,7 @@ def test_a_home_directory_is_expanded(project: Path, monkeypatch: pytest.MonkeyP
         ("graph = 3", "../tacit.toml: graph is 3; it must be a text"),
         ('graph = ""', "../tacit.toml: graph: the text is not a path or a URL"),
         ('metrics = "length"', '../tacit.toml: metrics is "length"; it must be a list'),
-        ("metrics = [1]", "../tacit.toml: metrics.0 is 1; it must be a text"),
+        ("metrics = [1]", "../tacit.toml: metrics[0] is 1; it must be a text"),
         ("metrics = []", "../tacit.toml: metrics: the list is empty; name a metric, or leave the key out"),
         ("options = 2020-01-01", '../tacit.toml: options is "2020-01-01"; it must be a table'),
         ("[options]\ngrounding = true", "../tacit.toml: options.grounding is true; it must be a table"),

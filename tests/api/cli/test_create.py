@@ -32,7 +32,7 @@ def test_targets_are_written_as_records_of_cicero(tacit: Tacit, dialogues: Path,
     output = tmp_path / "out.jsonl"
     done = tacit("create", "targets", dialogues, "--output", output, "--json")
     report = done.json
-    assert " without a dialogue" in done.err
+    assert f"records of {dialogues} without a dialogue" in done.err
     left = {name: number for name, number in report["left_out"].items() if number}
     assert left == {"too few turns": 1, "duplicate of an earlier dialogue": 1}
     assert (report["read"], report["kept"], report["errors"]) == (10, 8, 1)
