@@ -289,6 +289,7 @@ def fetch(
 
     An interrupted download is resumed.
     """
+    _check_mirror(mirror)
     from ...loaders.download import verified
 
     if directory is None and name == "judge":
@@ -308,6 +309,11 @@ def fetch(
     else:
         for path in files:
             print(path)
+
+
+def _check_mirror(mirror: str | None) -> None:
+    if mirror is not None and not mirror.startswith(("http://", "https://")):
+        raise InputError(f"--mirror {mirror} is not a URL; give one that begins with https:// or http://")
 
 
 def _download(name: str, directory: Path, mirror: str | None, quiet: bool) -> tuple[Path, ...]:
@@ -365,6 +371,7 @@ def setup(
 
     if files is not None and not files.is_dir():
         raise InputError(f"there is no folder {files}; give the folder that holds the official files")
+    _check_mirror(mirror)
     home = directory or platformdirs.user_data_path("tacit")
     graph = home / "graph"
     paths: dict[str, tuple[Path, ...]] = {}
