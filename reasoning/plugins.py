@@ -276,7 +276,8 @@ def _function(place: str | Callable[..., Any]) -> Any:
 
 def takes_graph(maker: Callable[..., Any]) -> bool:
     """Return whether a function that makes a metric takes a graph before its options."""
-    return any(one.kind is not inspect.Parameter.KEYWORD_ONLY for one in inspect.signature(maker).parameters.values())
+    options = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    return any(one.kind not in options for one in inspect.signature(maker).parameters.values())
 
 
 def call_plugin(what: str, kind: Kind, call: Callable[[], Any], fails: str = "cannot be opened") -> Any:

@@ -300,14 +300,18 @@ def over_graph(graph: GraphLike | None, make: Callable[[Any], T]) -> T:
 
 def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -> Metric:
     """Make a metric; a plugin's metric is checked, and its signature names the plugin."""
+
+    def make() -> Any:
+        maker = kind.maker()
+        return maker(graph, **options) if takes_graph(maker) else maker(**options)
+
     metric: Metric
     if not kind.plugin:
-        maker = kind.maker()
-        metric = maker(graph, **options) if takes_graph(maker) else maker(**options)
+        metric = make()
         return metric
     from .base import BatchScoring
 
-    made = call_plugin(f"the metric {name}", kind, lambda: kind.maker()(graph, **options))
+    made = call_plugin(f"the metric {name}", kind, make)
     usable = isinstance(made, BatchScoring) and type(made).signature is BatchScoring.signature
     if not usable or getattr(made, "name", None) != name:
         raise PluginError(

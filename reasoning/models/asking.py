@@ -96,8 +96,8 @@ class YesNoPrompt:
         yes, no = self.answers if margins else ((), ())
         prefixes = [row[-self._text_tokens :] for row in self.causal.tokens(list(number))]
         ends = self._reader.ends(start, prefixes, rows, layers, [*yes, *no])
-        indices = {reply: index for index, reply in enumerate(distinct)}
-        back = [indices[reply] for reply in replies]
+        index_of = {reply: index for index, reply in enumerate(distinct)}
+        back = [index_of[reply] for reply in replies]
         found = np.full(len(distinct), np.nan)
         if margins:
             found = np.logaddexp.reduce(ends.logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(

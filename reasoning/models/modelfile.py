@@ -79,7 +79,10 @@ def _header(data: Any) -> tuple[dict[str, Any], int]:
     size = int.from_bytes(bytes(data[:8]), "little")
     if not 0 < size <= len(data) - 8:
         raise ValueError("it has no header")
-    return json.loads(bytes(data[8 : 8 + size])), 8 + size
+    header = json.loads(bytes(data[8 : 8 + size]))
+    if not isinstance(header, dict):
+        raise ValueError("its header is not an object")
+    return header, 8 + size
 
 
 def digest_of(*parts: bytes) -> str:

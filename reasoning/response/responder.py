@@ -181,12 +181,12 @@ class Responder:
         backwards, right = padded([prompt[::-1] for prompt in prompts], self.model.end)
         inside = right[:, ::-1].copy()  # padded on the left, so that every row continues at the same place
         tokens, mask = (torch.from_numpy(array).to(device) for array in (backwards[:, ::-1].copy(), inside.astype(np.int64)))
-        indices = (mask.cumsum(1) - 1).clamp(min=0)
+        positions = (mask.cumsum(1) - 1).clamp(min=0)
         live, past = list(range(len(prompts))), None
         with torch.inference_mode():
             for _ in range(self.max_tokens):
                 out = self.model.model(
-                    input_ids=tokens, attention_mask=mask, position_ids=indices, past_key_values=past, use_cache=True
+                    input_ids=tokens, attention_mask=mask, position_ids=positions, past_key_values=past, use_cache=True
                 )
                 past = out.past_key_values
                 logits = self._logits(out.logits[:, -1])
@@ -205,7 +205,7 @@ class Responder:
                 live = [live[at] for at in going]
                 tokens = torch.tensor([[drawn[at]] for at in going], device=device)
                 mask = torch.cat([mask[kept], torch.ones_like(mask[kept][:, :1])], 1)
-                indices = indices[kept][:, -1:] + 1
+                positions = positions[kept][:, -1:] + 1
         return [one_line(self._text(row)) for row in rows]
 
     def _logits(self, found: Any) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...graph.atomic import write_file
+from ...graph.errors import ModelError
 from ..models.modelfile import arrays_in, digest_of, pack
 
 
@@ -33,9 +34,15 @@ def stored_arrays(folder: Path, identity: Any, compute: Callable[[], Mapping[str
     Args:
         folder: is created when it is missing.
         identity: what the arrays depend on, as JSON values; its digest names the file.
+
+    Raises:
+        ModelError: the file is damaged, or a number is not finite.
     """
     path = folder / f"{digest_of(json.dumps(identity).encode())}.safetensors"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         write_file(path, pack(compute()))
-    return arrays_in(path.read_bytes())
+    try:
+        return arrays_in(path.read_bytes())
+    except ValueError as error:
+        raise ModelError(f"the checkpoint {path} cannot be used: {error}; delete {folder} to start again") from error

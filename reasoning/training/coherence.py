@@ -161,14 +161,14 @@ class Measured:
 
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
     """Return true responses and, for each, a random one and ``copies`` copies of a recent turn that lost one word in ten."""
-    indices = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
+    places = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
     items: list[Item] = []
     labels: list[int] = []
-    for number, turn in indices:
+    for number, turn in places:
         history, response = dialogues[number][:turn], dialogues[number][turn]
-        other, elsewhere = indices[int(random.integers(len(indices)))]
+        other, elsewhere = places[int(random.integers(len(places)))]
         while other == number:
-            other, elsewhere = indices[int(random.integers(len(indices)))]
+            other, elsewhere = places[int(random.integers(len(places)))]
         items += [Item(history, response), Item(history, dialogues[other][elsewhere])]
         labels += [1, 0]
         if random.random() < copies:
@@ -306,12 +306,12 @@ class _Turns:
     ) -> None:
         self.learnt = learnt
         of = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
-        indices = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
-        if len(indices) > limit:
-            indices = [indices[index] for index in np.sort(random.choice(len(indices), limit, replace=False)).tolist()]
+        places = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
+        if len(places) > limit:
+            places = [places[index] for index in np.sort(random.choice(len(places), limit, replace=False)).tolist()]
         texts: dict[str, int] = {}
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
-        for dialogue, number in indices:
+        for dialogue, number in places:
             name, turns = of[dialogue]
             before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
             last, response = (texts.setdefault(turns[index], len(texts)) for index in (number - 1, number))

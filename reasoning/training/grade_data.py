@@ -257,13 +257,13 @@ def make_pairs(
         reached = np.cumsum([len(dialogues[number]) - 1 for number in drawn])
         chosen = sorted(drawn[: int(np.searchsorted(reached, limit)) + 1])
         dialogues = [dialogues[number] for number in chosen]
-    indices: dict[str, int] = {}
+    row_of: dict[str, int] = {}
     context, response, dialogue, dev = [], [], [], []
     members: list[set[int]] = []
     for number, spoken in enumerate(dialogues):
         held_out = _share_of("\n".join(map(plain, spoken))) < dev_share
-        rows = [indices.setdefault(turn, len(indices)) for turn in spoken]
-        members.extend(set() for _ in range(len(indices) - len(members)))
+        rows = [row_of.setdefault(turn, len(row_of)) for turn in spoken]
+        members.extend(set() for _ in range(len(row_of) - len(members)))
         for row in rows:
             members[row].add(number)
         for index in range(1, len(rows)):
@@ -273,7 +273,7 @@ def make_pairs(
             dialogue.append(number)
             dev.append(held_out)
     pairs = Pairs(
-        list(indices), np.array(context, np.int64).reshape(-1, turns), np.array(response, np.int64), np.array(dialogue, np.int64),
+        list(row_of), np.array(context, np.int64).reshape(-1, turns), np.array(response, np.int64), np.array(dialogue, np.int64),
         [frozenset(one) for one in members],
         frozenset(response), np.array(dev, bool),
     )  # fmt: skip

@@ -45,15 +45,15 @@ def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> D
         if len(dialogues) < 2:
             raise InputError(f"the corpus {name} has {len(dialogues)} dialogues; random responses need at least two")
     rng = np.random.default_rng(seed)
-    indices = [
+    places = [
         (name, dialogue, turn)
         for name, dialogues in corpora.items()
         for dialogue, turns in enumerate(dialogues)
         for turn in range(1, len(turns))
     ]
     true, random = [], []
-    for index in rng.permutation(len(indices))[:number].tolist():
-        name, dialogue, turn = indices[index]
+    for index in rng.permutation(len(places))[:number].tolist():
+        name, dialogue, turn = places[index]
         turns = corpora[name][dialogue]
         history = tuple(turns[max(0, turn - int(rng.integers(1, LONGEST_HISTORY + 1))) : turn])
         other = int(rng.integers(len(corpora[name]) - 1))

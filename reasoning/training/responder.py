@@ -79,9 +79,9 @@ def train_responder(
     choosing = _choosing(opened, recipe.seed)
     number = recipe.steps * recipe.batch_size
     batches = _batches(examples(opened, _places(learnt, random, number), learnt, recipe, random), recipe.batch_size)
-    indices = _places(held_out, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
-    tested = examples(opened, indices, held_out, recipe, np.random.default_rng(recipe.seed))
-    turns = [Turn(dialogue[:index], dialogue[index]) for dialogue, index in indices]
+    places = _places(held_out, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
+    tested = examples(opened, places, held_out, recipe, np.random.default_rng(recipe.seed))
+    turns = [Turn(dialogue[:index], dialogue[index]) for dialogue, index in places]
 
     def perplexity(when: str) -> float:
         return measure(opened, turns, lambda done: progress(f"evaluating {when} training", done, len(turns))).value
@@ -139,8 +139,8 @@ def examples(
 
 def _places(dialogues: Sequence[Dialogue], random: np.random.Generator, number: int) -> list[tuple[Dialogue, int]]:
     """At most ``number`` turns with a history, in random order."""
-    indices = [(turns, index) for turns in dialogues for index in range(1, len(turns))]
-    return [indices[chosen] for chosen in random.permutation(len(indices))[:number].tolist()]
+    places = [(turns, index) for turns in dialogues for index in range(1, len(turns))]
+    return [places[chosen] for chosen in random.permutation(len(places))[:number].tolist()]
 
 
 def _batches(found: Sequence[Example], size: int) -> list[list[Example]]:

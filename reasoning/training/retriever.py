@@ -100,8 +100,8 @@ def train_retriever(
 def _numbered(triples: Sequence[Triple], relations: Sequence[str]) -> _Numbered:
     texts = sorted({text for head, _, tail in triples for text in (head, tail)})
     number = {text: index for index, text in enumerate(texts)}
-    index = {name: number for number, name in enumerate(relations)}
-    rows = np.array([(number[head], index[relation], number[tail]) for head, relation, tail in triples], dtype=np.int64)
+    relation_number = {name: index for index, name in enumerate(relations)}
+    rows = np.array([(number[head], relation_number[relation], number[tail]) for head, relation, tail in triples], dtype=np.int64)
     return _Numbered(texts, rows)
 
 

@@ -78,6 +78,16 @@ def test_the_command_line_scores_with_a_metric_of_another_package(tacit: Tacit, 
     assert "vowels 0.500" in told
 
 
+def test_a_metric_that_needs_no_graph_may_take_none(install: Install, tmp_path: Path) -> None:
+    text = FILES["tacit_vowels.py"]
+    assert "def make(graph, *, letters" in text
+    install("tacit-vowels", {"tacit.metrics": {"vowels": "tacit_vowels:METRIC"}}, {
+        "tacit_vowels.py": text.replace("def make(graph, *, letters", "def make(*, letters"),
+    })  # fmt: skip
+    for graph in (None, tmp_path / "none"):
+        assert load_metric("vowels", graph, letters="!?").score([], "oa!?").value == 0.5
+
+
 @pytest.mark.usefixtures("vowels")
 def test_metrics_lists_it_with_its_package(tacit: Tacit) -> None:
     rows = {row["name"]: row for row in tacit("metrics", "--json").json}

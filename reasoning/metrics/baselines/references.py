@@ -218,14 +218,14 @@ def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
     In row ``i`` bit ``j`` is 0 where word ``j`` of the reference extends the common subsequence (Crochemore et al., Information
     Processing Letters 80, 2001); whole rows are computed at once, so that texts of 10,000 words are fast.
     """
-    indices: dict[str, int] = {}
+    occurrences: dict[str, int] = {}  # of a word, as bits
     for index, word in enumerate(reference):
-        indices[word] = indices.get(word, 0) | 1 << index
+        occurrences[word] = occurrences.get(word, 0) | 1 << index
     full = (1 << len(reference)) - 1
     rows = [full]
     for word in response:
         row = rows[-1]
-        met = row & indices.get(word, 0)
+        met = row & occurrences.get(word, 0)
         rows.append(((row + met) | (row - met)) & full)
     return rows
 

@@ -75,19 +75,19 @@ def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
     """Combine dialogue graphs into a batch; ``weights`` as :func:`edge_weights` gives them."""
     sizes = [len(one.context) + len(one.response) for one in graphs]
     largest = max(max(sizes, default=0), 1)
-    indices: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     nodes = np.zeros((len(graphs), largest), np.int64)
     adjacency = np.zeros((len(graphs), largest, largest), np.float32)
     for row, one in enumerate(graphs):
         for column, concept in enumerate(one.concepts):
-            nodes[row, column] = indices.setdefault(concept, len(indices))
+            nodes[row, column] = number_of.setdefault(concept, len(number_of))
         split, end = len(one.context), sizes[row]
         if one.hops.size:
             between = weights[one.hops.astype(np.int64) + 1]
             adjacency[row, :split, split:end] = between
             adjacency[row, split:end, :split] = between.T
     mask = np.arange(largest) < np.array(sizes, np.int64).reshape(-1, 1)
-    return GraphBatch(tuple(indices), nodes, mask, adjacency)
+    return GraphBatch(tuple(number_of), nodes, mask, adjacency)
 
 
 # Keywords: the words of an utterance with the highest scores that are concepts of the graph.

@@ -281,8 +281,8 @@ def frozen_texts(
 
 
 def tuned_texts(tokenizer: Any, contexts: Sequence[Sequence[str]], responses: Sequence[str], length: int) -> tuple[Tensor, ...]:
-    """Return the arguments of :class:`TunedReading`; of context and response the longer one loses its beginning when they are
-    too long together."""
+    """Return the arguments of :class:`TunedReading`; when context and response are too long together, the longer one loses its
+    beginning."""
     tokenizer.truncation_side = "left"
     given = tokenizer(
         [" ".join(turns) for turns in contexts], list(responses), padding=True, truncation="longest_first", max_length=length,

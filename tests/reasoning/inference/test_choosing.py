@@ -114,6 +114,7 @@ def test_what_cannot_choose_says_so(graph: KnowledgeGraph) -> None:
         (lambda: load_chooser(graph, ["grahp"]), "unknown judge 'grahp'; did you mean graph"),
         (lambda: load_chooser(graph, ["graph", "graph"]), "named twice"),
         (lambda: load_chooser(None), "the judge graph needs a graph"),
+        (lambda: load_chooser(None, ["likelihood"]), "the judge likelihood needs a language model"),
         (lambda: load_chooser(None, ["yes-no"]), "the judge yes-no needs a language model"),
         (lambda: load_chooser(None, ["answers"], encoder="default"), "the judge similarity is not named"),
         (lambda: load_chooser(None, ["answers"], model="folder"), "no judge that uses it is named"),

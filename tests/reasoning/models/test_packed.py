@@ -83,12 +83,14 @@ def test_in_half_precision_no_batch_moves_a_bit(half: CausalModel) -> None:
     prefixes = [tuple(random.integers(0, 300, size).tolist()) for size in (3, 70, 140, 9)]
     rows = [(place % 4, tuple(random.integers(0, 300, size).tolist())) for place, size in enumerate(random.integers(1, 60, 24))]
     together = PackedReader(half).ends(START, prefixes, rows, [1, 2], [3])
+    losses = PackedReader(half).losses(START, prefixes, rows)
     alone = [PackedReader(half).ends(START, prefixes, [row], [1, 2], [3]) for row in rows]
     np.testing.assert_array_equal(together.states, np.concatenate([one.states for one in alone]))
     np.testing.assert_allclose(together.logits, np.concatenate([one.logits for one in alone]), rtol=1e-12)
     order = random.permutation(len(rows))
     again = PackedReader(half).ends(START, prefixes, [rows[place] for place in order], [1, 2])
     np.testing.assert_array_equal(again.states, together.states[order])
+    np.testing.assert_array_equal(losses, [PackedReader(half).losses(START, prefixes, [row])[0] for row in rows])
 
 
 def test_what_is_changed_in_the_model_is_put_back(half: CausalModel) -> None:

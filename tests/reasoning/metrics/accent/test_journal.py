@@ -128,7 +128,7 @@ def test_an_index_remembers_for_its_graph(stored: Stored, tmp_path: Path) -> Non
     assert comet.calls == 1
 
 
-def test_a_comet_that_fails_or_is_absent_leaves_the_graph(stored: Stored, tmp_path: Path) -> None:
+def test_a_comet_that_fails_leaves_the_graph(stored: Stored, tmp_path: Path) -> None:
     comet = ToldComet(ANSWERS)
     comet.fails = "out of memory\nand more"
     with open_graph(stored(world(), tmp_path / "graph")) as graph:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -17,8 +19,11 @@ from tacit.reasoning.metrics.grade.network import (
     TunedReading,
     drop_edges,
     normalise,
+    tuned_texts,
 )
 from torch import Tensor
+
+from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
 CONFIG = GradeConfig(text_width=6, concept_dimension=8, hidden=16, pair=4)
 
@@ -202,3 +207,13 @@ def test_tokens_are_pooled_as_configured(pooling: str, expected: list[float]) ->
     read = TunedReading(Doubling(), pooling)
     ids, mask = torch.tensor([[7, 5], [4, 9]]), torch.tensor([[1, 1], [1, 0]])
     assert read(ids, mask, None).tolist() == [[value] * 3 for value in expected]
+
+
+def test_of_context_and_response_the_longer_one_loses_its_beginning(tmp_path: Path) -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(save_tiny_encoder(tmp_path / "bert"))
+    contexts, responses = [["a b", "c d e f"], ["a"], []], ["x y", "u v w x y z", "z"]
+    ids, mask, sides = tuned_texts(tokenizer, contexts, responses, 7)
+    read = [tokenizer.decode(row[: int(length)]) for row, length in zip(ids, mask.sum(1), strict=True)]
+    assert read == ["[CLS] e f [SEP] x y [SEP]", "[CLS] a [SEP] x y z [SEP]", "[CLS] [SEP] z [SEP]"]
+    assert sides.tolist() == [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0]]
