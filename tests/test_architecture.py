@@ -88,7 +88,7 @@ def test_importing_the_packages_is_light() -> None:
     [
         ("from tacit.api.server import app, service, listening", ("tacit.api.terminal", "tacit.api.cli", "typer", "rich")),
         ("from tacit.api.agents import create_server, mount", ("tacit.api.terminal", "tacit.api.cli", "typer")),
-        ("from tacit.api import Client, AsyncClient", ("tacit.api.terminal", "tacit.api.cli", "typer", "fastapi")),
+        ("from tacit.api import Client, AsyncClient", ("tacit.api.terminal", "tacit.api.cli", "typer", "fastapi", "numba")),
         ("from tacit.api import score_file", ("tacit.api.cli", "typer", "rich", "fastapi", "torch", "spacy", "ray")),
     ],
 )

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance
-from ..evaluation.resampling import ratios
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +66,8 @@ def figures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) ->
 def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_000, seed: int = 0) -> Interval:
     """Return the mean of one finite number an instance, with its interval over ``dialogues``; of differences, the paired
     interval."""
+    from ..evaluation.resampling import ratios  # imports numba, which clients do without
+
     names, groups = np.unique(np.asarray(dialogues), return_inverse=True)
     sums = np.bincount(groups, weights=values, minlength=len(names))
     sizes = np.bincount(groups, minlength=len(names))

@@ -97,8 +97,8 @@ class ScorerResources:
     def tails(
         self, *, nearest: int = 0, threshold: float = 0.0, comet: str | Path | Any | None = None, remember: bool = True
     ) -> TailSource:
-        """Return a tail source: the graph, then ``nearest`` heads with a cosine >= ``threshold`` (0: none), then a
-        COMET."""
+        """Return a tail source: the graph, then ``nearest`` heads with a cosine >= ``threshold`` (0: none), then
+        ``comet``, or without one the stored tails of COMETs."""
         graph = GraphTails(self.events, learnt=comet is None)
         sources: list[TailSource] = [graph]
         if nearest:
