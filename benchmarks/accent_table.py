@@ -128,7 +128,7 @@ def cskb(scorers: dict[str, TupleScorer], rows: Rows, known: set[Triple], resamp
     labels = np.array([int(row["label"]) for row in rows])
     relations = np.array([row["relation"] for row in rows])
     new = np.array([written(one) not in known for one in tuples])
-    draws = _within(relations, resamples)
+    draws = within_relations(relations, resamples)
     table = []
     for name, scorer in scorers.items():
         scores = np.array([score.value for score in scorer.score(tuples)])
@@ -141,7 +141,8 @@ def cskb(scorers: dict[str, TupleScorer], rows: Rows, known: set[Triple], resamp
     return table
 
 
-def _within(relations: NDArray[Any], resamples: int) -> list[NDArray[np.int64]]:
+def within_relations(relations: NDArray[Any], resamples: int) -> list[NDArray[np.int64]]:
+    """Return resamples of the triples' indices, each drawn within the relations."""
     random = np.random.default_rng(SEED)
     groups = [np.flatnonzero(relations == name) for name in RELATIONS]
     return [np.concatenate([random.choice(group, len(group)) for group in groups if len(group)]) for _ in range(resamples)]
@@ -222,7 +223,7 @@ def comet(resources: ScorerResources, path: Path, resamples: int, limit: int = 1
     table = []
     for name, summed in (("one tail of a query, drawn", random.choice), ("all tails of a query, their mean", np.mean)):
         scores = np.array([float(summed(one)) for one in scored])
-        interval = percentiles([area(labels[d], relations[d], scores[d]) for d in _within(relations, resamples)])
+        interval = percentiles([area(labels[d], relations[d], scores[d]) for d in within_relations(relations, resamples)])
         value = round(area(labels, relations, scores), 4)
         table.append({"compared": name, "auc": value, "interval": interval, "n": len(scores)})
     return table

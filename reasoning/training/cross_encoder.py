@@ -72,15 +72,11 @@ def train_cross_encoder(
         RatingEncoder(files, opened.eval(), tokenizer), [examples[index] for index in np.flatnonzero(held_out).tolist()]
     )
     result = {"ratings": len(train), "held_out": int(held_out.sum()), **measured, **run}
+    given = facts or {}
     card = render(
-        "cross_encoder",
-        name=output.name,
-        base=base_name(model),
-        recipe=recipe.to_toml(),
-        digest=digest,
-        **result,
-        **(facts or {}),
-    )
+        "cross_encoder", name=output.name, base=base_name(model), recipe=recipe.to_toml(), digest=digest, use=given.get("use"),
+        files=given.get("files", ()), command=given.get("command", "tacit train cross-encoder"), **result,
+    )  # fmt: skip
     write_model(opened, tokenizer, card, output)
     return result
 

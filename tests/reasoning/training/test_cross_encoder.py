@@ -39,11 +39,14 @@ def body(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(body: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     output = tmp_path_factory.mktemp("trained") / "rater"
-    return output, train_cross_encoder(EXAMPLES, body, output, RECIPE, facts={"command": "c", "use": "u", "files": []})
+    return output, train_cross_encoder(EXAMPLES, body, output, RECIPE)
 
 
 def test_it_learns_the_ratings_and_predicts_them_in_their_units(trained: tuple[Path, dict[str, Any]]) -> None:
     folder, found = trained
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "predicts a rating.\n" in card  # without facts for it
+    assert "    tacit train cross-encoder\n" in card
     assert (found["ratings"], found["held_out"]) == (44, 4)  # two of 24 conversations are left out
     assert found["pearson"] > 0.9
     metric = load_metric("cross-encoder", model=str(folder))
