@@ -211,7 +211,7 @@ class Health:
         url = self._url()
         if self._graph is None or "://" in url:
             return ()
-        from ...graph.embedded.load import DATABASE
+        from ...graph.embedded.integrity import DATABASE
 
         try:
             stat = (Path(url) / DATABASE).stat()

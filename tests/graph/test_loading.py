@@ -219,9 +219,10 @@ def test_a_folder_may_have_characters_of_patterns_quotes_and_urls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with open_graph(folder, create=True) as graph:
-        assert graph.load(SMALL) == (len(SMALL), 0)
-        assert sorted(graph.assertions()) == sorted(SMALL)
+    for path in (folder, str(tmp_path / "absolute" / folder)):
+        with open_graph(path, create=True) as graph:
+            assert graph.load(SMALL) == (len(SMALL), 0)
+            assert sorted(graph.assertions()) == sorted(SMALL)
 
 
 def test_a_large_graph_has_a_relation_in_several_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
