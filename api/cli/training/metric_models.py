@@ -102,7 +102,10 @@ def grade(
     run: Run,
     dialogues: Annotated[list[str], argument("DIALOGUES...", "JSON lines, plain or gzip, as for tacit score.")],
     graph: opts.GraphRequired,
-    exclude: Exclude = None,
+    exclude: Annotated[
+        list[str] | None,
+        option("FILE", "Judgements of an evaluation; dialogues that share their turns are left out. Repeatable.", "--exclude"),
+    ] = None,
 ) -> Made:
     """Train the metric grade on dialogues, to score true responses higher than false ones.
 
