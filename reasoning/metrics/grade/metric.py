@@ -30,7 +30,7 @@ from ...text.linking import Linker
 from .checkpoint import ENCODER, SHIPPED, Checkpoint, load_checkpoint
 from .concepts import ConceptVectors, EncodedVectors, Neighbourhood, TableVectors, VectorTable
 from .dialogue_graph import DialogueGraph, Floats, Keyword, KeywordFinder, Keywords, build, edge_weights
-from .network import GradeModel, Graphs, context_of, frozen_texts, graph_tensors, tuned_texts
+from .network import TUNED_READING, GradeModel, Graphs, context_of, frozen_texts, graph_tensors, tuned_texts
 
 VERSION = 2
 Starts = Callable[[Sequence[str]], Floats]
@@ -81,6 +81,7 @@ class Grade(BatchScoring):
             ("checkpoint", self.checkpoint.digest), ("encoder", self.encoder.signature),
             ("vectors", self.around.vectors.signature if self.config.graph else "none"), ("profile", self.profile),
             ("k", ",".join(map(str, self.config.limits)) or "0"),
+            *((("reading", TUNED_READING),) if self.config.utterance == "tuned" else ()),
         )  # fmt: skip
         return Signature(self.name, parts, VERSION)
 

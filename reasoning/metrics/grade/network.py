@@ -280,6 +280,10 @@ def frozen_texts(
     return torch.from_numpy(at_last), torch.from_numpy(before), torch.from_numpy(answers)
 
 
+TUNED_READING = "2"
+"""The version of how :func:`tuned_texts` cuts long texts; named in the signature of metrics with a tuned encoder."""
+
+
 def tuned_texts(tokenizer: Any, contexts: Sequence[Sequence[str]], responses: Sequence[str], length: int) -> tuple[Tensor, ...]:
     """Return the arguments of :class:`TunedReading`; when context and response are too long together, the longer one loses its
     beginning."""

@@ -95,8 +95,8 @@ def test_broken_records_are_counted(tacit: Tacit, file: Path, sample_graph: str)
     ("words", "said"),
     [
         ([], "the judge graph needs a graph; give one with --graph or TACIT_GRAPH"),
-        (["--judges", "answers,yes-no"], "the judge yes-no needs a language model"),
-        (["--judge", "answers", "--model", "/nowhere/model", "--judge", "yes-no"], "/nowhere/model"),
+        (["--judges", "answers,likelihood"], "the judge likelihood needs a language model"),
+        (["--judge", "answers", "--model", "/nowhere/model", "--judge", "likelihood"], "/nowhere/model"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, words: list[str], said: str) -> None:

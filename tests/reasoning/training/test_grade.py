@@ -224,6 +224,7 @@ def test_a_tuned_encoder_is_trained_along_and_saved(
     for name, tensor in before.items():
         np.testing.assert_array_equal(again.model.state_dict()[name].numpy(), tensor.numpy())
     metric = make(oracle, model=again, encoder=encoder, pipeline=analyser)
+    assert ("reading", "2") in metric.signature.parts
     items: list[Any] = [([turn], answer) for dialogue in DIALOGUES for turn, answer in pairwise(dialogue)]
     items += [([], ""), (["dog " * 300, "cat " * 300], "bone " * 300)]
     together = [score.value for score in metric.score_batch(items)]
