@@ -12,7 +12,7 @@ import inspect
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from numbers import Integral, Real
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Range = tuple[float | None, float | None]
 """Least and greatest value of a number; None for a bound that does not exist or depends on the model."""
 
+Choices = str | Sequence[str] | Callable[[], Iterable[str]]
+"""The values of an enumeration, a function that returns them, or ``module:name`` of either within this package."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
@@ -37,17 +40,19 @@ class Kind:
             options.
         summary: one plain sentence, ending in a period.
         ranges: least and greatest value of each numeric option; None for a bound that does not exist or depends on the model.
+        choices: values of each option that is an enumeration.
         plugin: distribution and version that it comes from, e.g. ``tacit-vowels 0.1``; empty for tacit's own. Set by tacit.
     """
 
     home: str | Callable[..., Any]
     summary: str
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    choices: Mapping[str, Choices] = field(default_factory=dict)
     plugin: str = ""
 
     def maker(self) -> Callable[..., Any]:
         """Import and return the function that makes it."""
-        made: Callable[..., Any] = _function(self.home)
+        made: Callable[..., Any] = _referenced(self.home)
         return made
 
     def options(self) -> dict[str, Any]:
@@ -56,11 +61,17 @@ class Kind:
 
     def range_of(self, option: str) -> Range:
         """Return the least and greatest value of an option."""
-        return self.ranges.get(option) or _SIZES.get(option, (None, None))
+        return self.ranges.get(option) or _RANGES.get(option, (None, None))
+
+    def choices_of(self, option: str) -> tuple[str, ...]:
+        """Return the values that an option may have; empty for one that is not an enumeration."""
+        choices = _referenced(self.choices.get(option) or _CHOICES.get(option, ()))
+        return tuple(choices() if callable(choices) else choices)
 
 
-_SIZES: Mapping[str, Range] = {"batch_tokens": (1, None)}
-"""Ranges of options that mean the same everywhere."""
+#: Ranges and values of options that mean the same everywhere.
+_RANGES: Mapping[str, Range] = {"batch_tokens": (1, None)}
+_CHOICES: Mapping[str, Choices] = {"dtype": "models.hub:DTYPES"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +113,7 @@ class MetricKind(Kind):
         if not self.model:
             return True
         if self.find_model:
-            return bool(_function(self.find_model)())
+            return bool(_referenced(self.find_model)())
         from .models.hub import is_cached
 
         return is_cached(self.model)
@@ -266,12 +277,12 @@ def _of(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
 
 
-def _function(place: str | Callable[..., Any]) -> Any:
-    """Import and return the function that ``module:function`` refers to within this package; return a function unchanged."""
-    if not isinstance(place, str):
-        return place
-    module, function = place.split(":")
-    return getattr(importlib.import_module(f".{module}", __package__), function)
+def _referenced(value: Any) -> Any:
+    """Import and return what ``module:name`` refers to within this package; return what is not a text unchanged."""
+    if not isinstance(value, str):
+        return value
+    module, name = value.split(":")
+    return getattr(importlib.import_module(f".{module}", __package__), name)
 
 
 def takes_graph(maker: Callable[..., Any]) -> bool:
@@ -329,16 +340,24 @@ def option_types(make: Callable[..., Any], option: str) -> list[str]:
 
 
 def check_option(name: str, kind: Kind, option: str, value: Any) -> None:
-    """Raise :class:`InputError` when the value of an option of ``name`` is of the wrong type or out of range."""
-    limits = kind.range_of(option)
-    kinds = option_types(kind.maker(), option)
-    if ("object" in kinds and not isinstance(value, _JSON_TYPES)) or any(_TESTS[one](value) for one in kinds if one in _TESTS):
-        low, high = limits
-        number = isinstance(value, Real) and not isinstance(value, bool)
-        if not number or ((low is None or value >= low) and (high is None or value <= high)):
-            return
-    wanted = [_TYPE_NAMES[one] + (_range(limits) if one in ("int", "float") else "") for one in kinds if one in _TYPE_NAMES]
+    """Raise :class:`InputError` when the value of an option of ``name`` is of the wrong type, out of range or not a choice."""
+    limits, choices = kind.range_of(option), kind.choices_of(option)
+    types = option_types(kind.maker(), option)
+    typed = any(_TESTS[type_](value) for type_ in types if type_ in _TESTS)
+    if (typed or ("object" in types and not isinstance(value, _JSON_TYPES))) and _allowed(value, limits, choices):
+        return
+    names = {**_TYPE_NAMES, **({"str": f"one of {', '.join(choices)}"} if choices else {})}
+    wanted = [names[type_] + (_range(limits) if type_ in ("int", "float") else "") for type_ in types if type_ in names]
     raise InputError(f"the option {option} of {name} must be {' or '.join(wanted) or 'set by a program'}, not {value!r}")
+
+
+def _allowed(value: Any, limits: Range, choices: Sequence[str]) -> bool:
+    """Return whether a number is within its limits, and a text one of the choices if there are any."""
+    if isinstance(value, str | PurePath):
+        return not choices or value in choices
+    low, high = limits
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return not is_number or ((low is None or value >= low) and (high is None or value <= high))
 
 
 def _range(limits: Range) -> str:

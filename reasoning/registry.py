@@ -62,12 +62,17 @@ METRIC_REGISTRY = Registry(
         "grade": MetricKind(
             home="metrics.grade.metric:make", graph=True, range="0 to 1", **_OF_ENCODER, learnt_from=_TOPICAL,
             summary="How coherent the response is, by a trained network over the graph of the dialogue's topics (GRADE).",
+            choices={"profile": "metrics.grade.dialogue_graph:PROFILES"},
         ),
         "accent": MetricKind(
             home="metrics.accent.metric:make", graph=True, range="0 to 1", **_OF_ENCODER,
             summary="How plausible the events in the response are, by what the graph knows of events (ACCENT).",
             chosen_on=("deco-train",),
             ranges={"nearest": AT_LEAST_0, "threshold": (-1, 1)},
+            choices={
+                "extractor": lambda: EXTRACTOR_REGISTRY.names(), "scorer": lambda: SCORER_REGISTRY.names(),
+                "profile": "metrics.accent.metric:PROFILES", "tuples": "metrics.accent.metric:TUPLES",
+            },
         ),
         "coherence": MetricKind(
             home="metrics.coherence.metric:make",
@@ -148,11 +153,12 @@ METRIC_REGISTRY = Registry(
             summary="Log-likelihood of positive follow-ups minus that of negative ones, by a language model (FED).",
             model="microsoft/DialoGPT-large", get_model="hf download microsoft/DialoGPT-large",
             ranges={"max_length": (2, None)},
+            choices={"quality": "metrics.baselines.fed:qualities", "scope": "metrics.baselines.fed:SCOPES"},
         ),
     },
 )  # fmt: skip
 
-SCORER_REGISTRY = Registry(
+SCORER_REGISTRY: Registry[ScorerKind] = Registry(
     "tuple scorer",
     "tacit.tuple_scorers",
     ScorerKind,
@@ -207,7 +213,7 @@ def default_scorer(*, tails_asked: bool = False) -> str:
     return "blend" if tails_asked or lacking("judgement", graph=True)[0] else "llm-probe"
 
 
-EXTRACTOR_REGISTRY = Registry(
+EXTRACTOR_REGISTRY: Registry[ExtractorKind] = Registry(
     "extractor",
     "",
     ExtractorKind,
@@ -355,6 +361,7 @@ def open_extractor(name: str, graph: KnowledgeGraph | None = None, **options: An
     for option in options:
         if option not in known:
             raise InputError(f"the extractor {name} has no option {option!r}; it has {', '.join(known)}")
+        check_option(name, kind, option, options[option])
     if kind.graph and graph is None:
         raise InputError(f"the extractor {name} searches a graph; give one")
     extractor: Extractor = kind.maker()(*([graph] if kind.graph else []), **options)

@@ -108,6 +108,11 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
     if dtype not in DTYPES:
         raise InputError(f"unknown dtype {dtype!r}; choose from {', '.join(DTYPES)}")
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(f"models cannot run on the device {device!r} ({reason_of(error)}); try cpu") from error
     copy = None if files.gguf is None else find_copy(files, dtype)
     with quiet(), _place(files, copy) as (where, how):
         try:
@@ -126,7 +131,6 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
         quantizer.remove_quantization_config(model)  # the weights are unpacked; otherwise transformers refuses to save the model
         with quiet():
             keep_copy(files, dtype, model, tokenizer)
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         return model.to(device).eval(), tokenizer
     except (RuntimeError, AssertionError, NotImplementedError) as error:

@@ -8,6 +8,7 @@ import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning import METRICS, load_metric, metric_kind, metric_options
 from tacit.reasoning.plugins import check_option, option_types
+from tacit.reasoning.registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, open_extractor
 
 OPTIONS = [(metric, option) for metric in METRICS for option in metric_options(metric)]
 
@@ -30,7 +31,7 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
         "int": [3],
         "float": [0.5, 1],
         "bool": [True],
-        "str": ["x"],
+        "str": [*kind.choices_of(option), "x"][:1],
         "Sequence[str]": [["x"]],
         "None": [None],
     }
@@ -56,3 +57,33 @@ def test_the_sentence() -> None:
         assert str(caught.value) == f"the option max_hops of grounding must be a whole number from 0 to 6, not {said}"
     with pytest.raises(InputError, match="the option lowercase of bleu must be true or false, not 'yes'"):
         load_metric("bleu", lowercase="yes")
+
+
+ENUMERATIONS: dict[tuple[str, str], list[str]] = {
+    ("accent", "dtype"): ["float32", "bfloat16", "float16"],
+    ("judgement", "dtype"): ["float32", "bfloat16", "float16"],
+    ("overall", "dtype"): ["float32", "bfloat16", "float16"],
+    ("accent", "extractor"): list(EXTRACTOR_REGISTRY.own),
+    ("accent", "scorer"): list(SCORER_REGISTRY.own),
+    ("accent", "profile"): ["tacit", "paper"],
+    ("accent", "tuples"): ["all", "single", "pair"],
+    ("grade", "profile"): ["paper", "released"],
+    ("fed", "scope"): ["follow-up", "dialogue"],
+}
+
+
+@pytest.mark.parametrize(("metric", "option"), ENUMERATIONS, ids=".".join)
+def test_enumerations_name_their_values_before_anything_is_opened(metric: str, option: str) -> None:
+    for value in ENUMERATIONS[metric, option]:
+        check_option(metric, metric_kind(metric), option, value)
+    allowed = ", ".join(ENUMERATIONS[metric, option])
+    null = " or null" if metric_options(metric)[option] is None else ""
+    with pytest.raises(InputError) as caught:
+        load_metric(metric, "no/graph", **{option: "best"})
+    assert str(caught.value) == f"the option {option} of {metric} must be one of {allowed}{null}, not 'best'"
+
+
+def test_enumerations_of_extractors() -> None:
+    with pytest.raises(InputError) as caught:
+        open_extractor("t5", model="no/model", dtype="int8")
+    assert str(caught.value) == "the option dtype of t5 must be one of float32, bfloat16, float16, not 'int8'"

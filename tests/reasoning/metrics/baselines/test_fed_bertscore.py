@@ -89,7 +89,7 @@ def test_fed_names_what_it_rests_on(causal: CausalModel) -> None:
     assert 'log-likelihood of "That makes sense!"' in told
     assert str(metric.signature) == f"fed|model:{causal.signature}|quality:semantically appropriate|scope:follow-up|v:1"
     assert not metric.score([], "hi").evidence.pieces
-    with pytest.raises(InputError, match="unknown scope 'turn'"):
+    with pytest.raises(InputError, match="scope of fed must be one of follow-up, dialogue, not 'turn'"):
         load_metric("fed", model=causal, scope="turn")
     assert load_metric("fed", model=causal.files.folder, max_length=8).score([], "hi").signature != metric.signature
 

@@ -184,7 +184,7 @@ def test_what_cannot_be_is_said(
         load_metric("grade")
     with pytest.raises(ModelError, match="there is no GRADE checkpoint"):
         load_metric("grade", index, model=tmp_path)
-    with pytest.raises(InputError, match="no profile"):
+    with pytest.raises(InputError, match="profile of grade must be one of paper, released or null, not 'mine'"):
         load_metric("grade", index, model=checkpoint, profile="mine")
     with pytest.raises(ModelError, match="another sentence encoder"):
         make(index, model=replace(checkpoint, encoder="else"), encoder=encoder, pipeline=analyser)
