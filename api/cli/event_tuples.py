@@ -88,7 +88,7 @@ def score_tuples(
     scorer = scorer or default_scorer(tails_asked=bool(options["nearest"] or options["comet"] or options["model"]))
     kind = SCORER_REGISTRY.kind(scorer)
     check_files(file, output)
-    watched = not quiet and not (output is None and sys.stdout.isatty())
+    shows_progress = not quiet and not (output is None and sys.stdout.isatty())
     tell_settings(quiet)
     with open_engine(opts.address_at(graph), "store", quiet=quiet) as store, scorer_stages(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.resources import ScorerResources
@@ -98,20 +98,20 @@ def score_tuples(
         if "tails" in kind.options():
             tails = resources.tails(**_picked(options, "nearest", "threshold", "comet", "remember"))
         with waiting("opening the model", quiet=quiet or kind.together == _SCORER_BATCH):
-            judge = resources.scorer(scorer, tails=tails, **_picked(options, "model", "probe", "comet"))
+            tuple_scorer = resources.scorer(scorer, tails=tails, **_picked(options, "model", "probe", "comet"))
         stages.end()
-        known = judge.relations
-        relations = frozenset(resources.relations() if known is None else known)
+        its_relations = tuple_scorer.relations
+        relations = frozenset(resources.relations() if its_relations is None else its_relations)
         faults = Faults()
         scored, total = 0, 0.0
-        with lines_to(output, apart_from=file) as write, Meter("scoring", None, noun="tuples", quiet=not watched) as meter:
-            for row, score in _scores(_rows(file, relations, strict, faults), judge, batch_size or kind.together):
+        with lines_to(output, apart_from=file) as write, Meter("scoring", None, noun="tuples", quiet=not shows_progress) as meter:
+            for row, score in _scores(_rows(file, relations, strict, faults), tuple_scorer, batch_size or kind.together):
                 write(_line(row, score))
                 meter.add(1)
                 if score is not None:
                     scored += 1
                     total += score.value
-        _report(faults, scored, total, meter, judge.signature, output, quiet)
+        _report(faults, scored, total, meter, tuple_scorer.signature, output, quiet)
     if faults.number:
         faults.require(scored, f"{file} has no tuple that can be scored")
 
@@ -169,8 +169,8 @@ def _rows(file: str, relations: Collection[str], strict: bool, faults: Faults) -
 def _scores(rows: Iterator[_Row], scorer: TupleScorer, batch_size: int) -> Iterator[tuple[_Row, TupleScore | None]]:
     """Yield each line with its score, None if it cannot be scored; lines are scored in batches."""
     while batch := list(islice(rows, batch_size)):
-        good = [row for row in batch if not row.error]
-        scores = iter(scorer.score([(row.data["head"], row.data["relation"], row.data["tail"]) for row in good]))
+        valid = [row for row in batch if not row.error]
+        scores = iter(scorer.score([(row.data["head"], row.data["relation"], row.data["tail"]) for row in valid]))
         for row in batch:
             yield row, None if row.error else next(scores)
 
@@ -218,16 +218,37 @@ _EXTRACTOR_BATCH = 32
 _NO_ENCODER = "none"
 
 
+def complete_extractors(incomplete: str) -> list[str]:
+    """Return names of extractors for shell completion."""
+    return [name for name in EXTRACTOR_REGISTRY.names() if name.startswith(incomplete)]
+
+
+def complete_extractor_options(incomplete: str) -> list[str]:
+    """Return options of extractors for shell completion."""
+    return opts.complete_options_of(EXTRACTOR_REGISTRY, incomplete)
+
+
 def evaluate_tuples(
     files: Annotated[list[str], argument("DECO_JSON", "Responses with human event tuples, plain or gzip.")],
-    extractor: Annotated[str, option("NAME", f"The extractor of event tuples: {', '.join(EXTRACTOR_REGISTRY.own)}.")] = "rules",
+    extractor: Annotated[
+        str,
+        option(
+            "NAME", f"The extractor of event tuples: {', '.join(EXTRACTOR_REGISTRY.own)}.", autocompletion=complete_extractors
+        ),
+    ] = "rules",
     graph: Annotated[
         str | None,
         option("GRAPH", "For cskb: a path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].", **opts.GRAPH_ENV),
     ] = None,
     option_values: Annotated[
         list[str] | None,
-        option("EXTRACTOR.NAME=VALUE", "An option of the extractor: JSON, else text; repeatable.", "--option", "-O"),
+        option(
+            "EXTRACTOR.NAME=VALUE",
+            "An option of the extractor: JSON, else text; repeatable.",
+            "--option",
+            "-O",
+            autocompletion=complete_extractor_options,
+        ),
     ] = None,
     kind: Annotated[
         Literal["all", "single", "pair"],
@@ -259,17 +280,17 @@ def evaluate_tuples(
     rows = [row for file in files for row in loaders.read_event_tuples(readable(file))]
     options = _extractor_options(extractor, option_values, pipeline)
     encode = _encode(encoder)
-    contextual = None if bertscore is None else make_bertscore(encoder=bertscore)
-    with _opened(extractor, graph, options) as chosen:
-        extracted = _extracted(rows, chosen, quiet)
-        signature = chosen.signature
+    score_bertscore = None if bertscore is None else make_bertscore(encoder=bertscore)
+    with _opened(extractor, graph, options) as opened:
+        extracted = _extracted(rows, opened, quiet)
+        signature = opened.signature
     from ...reasoning.metrics.accent.extractors.extraction_eval import compare_tuples
 
-    wanted = None if kind == "all" else kind
+    only = None if kind == "all" else kind
     compared = compare_tuples(
-        [[event_tuple[:3] for event_tuple in tuples if wanted in (None, str(event_tuple.kind))] for tuples in extracted],
-        [[human[:3] for human in row.tuples if wanted in (None, human.kind)] for row in rows],
-        encode=encode, bertscore=contextual, resamples=resamples, seed=seed,
+        [[event_tuple[:3] for event_tuple in tuples if only in (None, str(event_tuple.kind))] for tuples in extracted],
+        [[human[:3] for human in row.tuples if only in (None, human.kind)] for row in rows],
+        encode=encode, bertscore=score_bertscore, resamples=resamples, seed=seed,
     )  # fmt: skip
     if output is not None:
         _write(output, rows, extracted)
@@ -325,9 +346,9 @@ def _opened(name: str, graph: str | None, options: dict[str, Any]) -> Iterator[E
 def _extracted(rows: Sequence[loaders.TupleRow], extractor: Extractor, quiet: bool) -> list[list[EventTuple]]:
     """Return the extracted tuples of every row."""
     extracted: list[list[EventTuple]] = []
-    waiting = iter(rows)
+    remaining = iter(rows)
     with Meter("extracting", len(rows), noun="responses", quiet=quiet) as meter:
-        while batch := list(islice(waiting, _EXTRACTOR_BATCH)):
+        while batch := list(islice(remaining, _EXTRACTOR_BATCH)):
             extracted += extractor.extract_batch([Item(row.history, row.response) for row in batch])
             meter.add(len(batch))
     return extracted

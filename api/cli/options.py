@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ... import reasoning
 from ...graph.errors import InputError, TacitError, did_you_mean
-from ...reasoning.plugins import Kind, check_option
+from ...reasoning.plugins import Kind, Registry, check_option
 from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 from ...reasoning.registry import metric_options as known_options
 from ..config import GRAPH, unknown_option
@@ -45,8 +45,8 @@ class GraphFirst(TyperCommand):
         default = None if ctx.resilient_parsing or "--help" in args else default_graph()
         if default:
             indices = self._arguments(args)
-            names = [parameter for parameter in self.params if parameter.param_type_name == "argument"]
-            needed = max(sum(one.required for one in names), min(2, len(names)))
+            arguments = [parameter for parameter in self.params if parameter.param_type_name == "argument"]
+            needed = max(sum(parameter.required for parameter in arguments), min(2, len(arguments)))
             if len(indices) < needed or not ("://" in args[indices[0]] or os.path.lexists(args[indices[0]])):
                 index = indices[0] if indices else len(args)
                 args = [*args[:index], default, *args[index:]]
@@ -121,8 +121,8 @@ Graph = Annotated[
 
 def complete_names(incomplete: str, known: Iterable[str]) -> list[str]:
     """Complete names that are separated by commas for the shell, after the last comma."""
-    before, comma, begun = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in known if name.startswith(begun) and name not in before.split(",")]
+    before, comma, prefix = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in known if name.startswith(prefix) and name not in before.split(",")]
 
 
 def complete_metrics(incomplete: str) -> list[str]:
@@ -132,11 +132,16 @@ def complete_metrics(incomplete: str) -> list[str]:
 
 def complete_options(incomplete: str) -> list[str]:
     """Complete ``METRIC.NAME=`` for the shell."""
-    metric, dot, _ = incomplete.partition(".")
+    return complete_options_of(METRIC_REGISTRY, incomplete)
+
+
+def complete_options_of(registry: Registry[Any], incomplete: str) -> list[str]:
+    """Complete ``OWNER.NAME=`` for the shell, where the owner is an entry of the registry."""
+    owner, dot, _ = incomplete.partition(".")
     if not dot:
-        return [f"{name}." for name in METRIC_REGISTRY.names() if name.startswith(metric)]
+        return [f"{name}." for name in registry.names() if name.startswith(owner)]
     try:
-        return [text for name in known_options(metric) if (text := f"{metric}.{name}=").startswith(incomplete)]
+        return [text for name in registry.kind(owner).options() if (text := f"{owner}.{name}=").startswith(incomplete)]
     except TacitError:
         return []
 
@@ -244,8 +249,8 @@ def metric_options(values: Sequence[str] | None, names: Sequence[str], pipeline:
         for name in names:
             if "pipeline" in known_options(name):
                 options[name].setdefault("pipeline", pipeline)
-    for name, own in config_options(names).items():
-        for option, parsed in own.items():
+    for name, metric_values in config_options(names).items():
+        for option, parsed in metric_values.items():
             if option not in options[name]:
                 options[name][option] = parsed
                 took_option(name, option, parsed)
