@@ -70,17 +70,17 @@ def targets(
             errors += records.faults.number
     with Meter("looking for duplicates", len(rows), noun="dialogues", quiet=quiet) as meter:
         why = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
-    left = reasons(why)
-    kept = _distinct_names([row for row, reason in zip(rows, why, strict=True) if reason is None])
-    if not kept:
-        reasons_left = ", ".join(f"{number:,} for {reason}" for reason, number in left.items() if number)
+    left_out_by_reason = reasons(why)
+    chosen = _distinct_names([row for row, reason in zip(rows, why, strict=True) if reason is None])
+    if not chosen:
+        reasons_left = ", ".join(f"{number:,} for {reason}" for reason, number in left_out_by_reason.items() if number)
         raise InputError(f"none of the {len(rows):,} dialogues of {', '.join(dialogues)} is chosen ({reasons_left}); give others")
-    weights = TfIdf(words_of(without_speaker(turn)) for _, turns in kept for turn in turns)
+    weights = TfIdf(words_of(without_speaker(turn)) for _, turns in chosen for turn in turns)
     kinds: Counter[str] = Counter()
     questions: Counter[str] = Counter()
-    meter = Meter("choosing targets", len(kept), noun="dialogues", quiet=quiet or output is None)
+    meter = Meter("choosing targets", len(chosen), noun="dialogues", quiet=quiet or output is None)
     with lines_to(output, apart_from=dialogues[0]) as write, meter:
-        for name, turns in kept:
+        for name, turns in chosen:
             written = with_speakers(turns)
             for target in choose_targets(written, weights, generator(seed, name)):
                 kinds[target.kind.value] += 1
@@ -91,15 +91,15 @@ def targets(
                     write(json_text(record) + "\n")
             meter.add(1)
     report: dict[str, Any] = {
-        "read": len(rows), "kept": len(kept), "left_out": left, "targets": dict(sorted(kinds.items())),
+        "read": len(rows), "kept": len(chosen), "left_out": left_out_by_reason, "targets": dict(sorted(kinds.items())),
         "questions": dict(sorted(questions.items())), "records": questions.total(), "errors": errors,
     }  # fmt: skip
     if json:
         print_json(report)
     elif not quiet:
         sys.stdout.flush()
-        shown = [("dialogues", f"{len(rows):,}"), ("chosen", f"{len(kept):,}")]
-        shown += [(f"left out: {reason.value}", f"{left[reason.value]:,}") for reason in Left]
+        shown = [("dialogues", f"{len(rows):,}"), ("chosen", f"{len(chosen):,}")]
+        shown += [(f"left out: {reason.value}", f"{left_out_by_reason[reason.value]:,}") for reason in Left]
         shown += [(f"targets: {kind}", f"{number:,}") for kind, number in sorted(kinds.items())]
         shown += [(f"questions: {name}", f"{number:,}") for name, number in sorted(questions.items())]
         show(facts([*shown, ("records", f"{questions.total():,}")]), sys.stderr)
@@ -154,7 +154,7 @@ def choices(
         print_json(
             {
                 "instances": len(instances), "errors": records.faults.number, "discriminator": discriminator.signature,
-                "rounds": [one._asdict() for one in filtered.rounds], "stable": filtered.stable,
+                "rounds": [step._asdict() for step in filtered.rounds], "stable": filtered.stable,
                 "before": filtered.before._asdict(), "after": filtered.after._asdict(), "chance": filtered.chance,
             }
         )  # fmt: skip
@@ -218,13 +218,13 @@ def _named(records: Records[loaders.Targets], file: str, meter: Meter) -> Iterat
 
 def _distinct_names(rows: list[tuple[str, tuple[str, ...]]]) -> list[tuple[str, tuple[str, ...]]]:
     """Return the dialogues with distinct IDs: a second ``x`` is called ``x-2``, since an ID stands for one dialogue."""
-    taken = {name for name, _ in rows}
-    seen: set[str] = set()
+    all_names = {name for name, _ in rows}
+    used: set[str] = set()
     named = []
     for name, turns in rows:
-        own, number = name, 2
-        while own in seen or (own != name and own in taken):
-            own, number = f"{name}-{number}", number + 1
-        seen.add(own)
-        named.append((own, turns))
+        unique, number = name, 2
+        while unique in used or (unique != name and unique in all_names):
+            unique, number = f"{name}-{number}", number + 1
+        used.add(unique)
+        named.append((unique, turns))
     return named

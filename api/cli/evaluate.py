@@ -104,19 +104,19 @@ class _Collected:
         from ...reasoning.evaluation import Agreement
         from ...reasoning.evaluation.correlation import TOO_FEW
 
-        there = {row.dataset for row in rows}
-        gone = [dataset for dataset in self.datasets if dataset not in there]
-        return [*rows, *(Agreement(metric, dataset, None, 0, note=TOO_FEW) for dataset in gone for metric in metrics)]
+        datasets_with_rows = {row.dataset for row in rows}
+        without_rows = [dataset for dataset in self.datasets if dataset not in datasets_with_rows]
+        return [*rows, *(Agreement(metric, dataset, None, 0, note=TOO_FEW) for dataset in without_rows for metric in metrics)]
 
 
 def _collect(files: Sequence[str], rating: str, strict: bool, columns: Mapping[str, str]) -> _Collected:
     """Read every file."""
     collected = _Collected()
     for file, name in zip(files, _names([readable(file) for file in files]), strict=True):
-        own: dict[str, None] = {}
+        datasets: dict[str, None] = {}
         for row in loaders.read_judgements(file, strict=strict, rating=rating, dataset=name, columns=columns):
             if isinstance(row, loaders.Judgement):
-                own[row.dataset] = None
+                datasets[row.dataset] = None
                 collected.judgements.append(row)
             elif row.damage:
                 raise DamagedInput(
@@ -125,7 +125,7 @@ def _collect(files: Sequence[str], rating: str, strict: bool, columns: Mapping[s
                 )
             else:
                 collected.fault(getattr(row, "dataset", name), f"{file}, row {row.line}: {row.reason}")
-        for dataset in own or (name,):
+        for dataset in datasets or (name,):
             collected.datasets.setdefault(dataset, []).append(file)
     collected.faults.require(len(collected.judgements), f"{', '.join(files)} {'has' if len(files) == 1 else 'have'} no judgement")
     return collected
@@ -214,15 +214,15 @@ MIN_SYSTEMS = 3
 
 def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamples: int, seed: int) -> None:
     """Print the tables; ``errors``: by data set, the number of rows that no metric scored."""
-    whole = [row for row in rows if row.system is None]
+    dataset_rows = [row for row in rows if row.system is None]
     show(table(("data set", ">n", *_KINDS), _lines(rows)))
     print(f"\nIn brackets: 95% intervals from {count(resamples)} resamples of conversations (seed {seed}); *: it excludes 0")
-    for line in _remarks(whole, errors):
+    for line in _remarks(dataset_rows, errors):
         print(line)
-    if any(row.ranking and len(row.ranking.systems) > 1 for row in whole):
+    if any(row.ranking and len(row.ranking.systems) > 1 for row in dataset_rows):
         print()
-        _show_rankings(whole)
-    compared = [row for row in whole if row.against and row.against.difference["pearson"].value is not None]
+        _show_rankings(dataset_rows)
+    compared = [row for row in dataset_rows if row.against and row.against.difference["pearson"].value is not None]
     if compared:
         print()
         _show_comparisons(compared)
@@ -255,12 +255,12 @@ def _cell(correlation: Correlation) -> str:
 def _remarks(rows: Iterable[Agreement], errors: Mapping[str, int]) -> Iterator[str]:
     """Yield why a data set has no correlation, and what was left out."""
     for row in rows:
-        left = []
+        left_out = []
         if errors.get(row.dataset):
-            left.append(plural(errors[row.dataset], "faulty row"))
+            left_out.append(plural(errors[row.dataset], "faulty row"))
         if row.unscored:
-            left.append(f"{plural(row.unscored, 'response')} that it cannot judge")
-        parts = [part for part in (row.note, f"left out: {', '.join(left)}" if left else "") if part]
+            left_out.append(f"{plural(row.unscored, 'response')} that it cannot judge")
+        parts = [part for part in (row.note, f"left out: {', '.join(left_out)}" if left_out else "") if part]
         if parts:
             yield f"{row.dataset}, {row.metric}: {'; '.join(parts)}"
 
@@ -279,7 +279,7 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
         if len(people) < 2:
             continue
         systems.append((_short(dataset), None, None, *(None for _ in metrics)))
-        ranks = {metric: _places(ranking) for metric, ranking in rankings.items()}
+        ranks = {metric: _means_with_ranks(ranking) for metric, ranking in rankings.items()}
         for system, (n, human) in sorted(people.items(), key=lambda entry: (-entry[1][1], entry[0])):
             systems.append((_short(f" {system}"), n, f"{human:.3f}", *(ranks.get(metric, {}).get(system) for metric in metrics)))
         if len(people) >= MIN_SYSTEMS:
@@ -294,7 +294,7 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
         show(table(("over the systems' means", ">systems", *_KINDS), means))
 
 
-def _places(ranking: Ranking) -> dict[str, str]:
+def _means_with_ranks(ranking: Ranking) -> dict[str, str]:
     """Return the metric's mean of each system, with the system's rank."""
     values = sorted((system.metric for system in ranking.systems), reverse=True)
     return {entry.system: f"{entry.metric:.3f} ({values.index(entry.metric) + 1})" for entry in ranking.systems}

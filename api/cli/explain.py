@@ -160,9 +160,9 @@ def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | 
     if form == ".html":
         from ..report.pages import explained_page
 
-        return explained_page([(one.row.item, one.explanations, one.row.fault) for one in explained])
+        return explained_page([(entry.row.item, entry.explanations, entry.row.fault) for entry in explained])
     if form == ".json":
-        return json_text({"items": [_plain(one) for one in explained]}) + "\n"
+        return json_text({"items": [_plain(entry) for entry in explained]}) + "\n"
     from .score import in_words
 
     parts = [
@@ -192,6 +192,6 @@ def _claims(explained: _Explained, graph: str | None) -> str:
             lines.append(f"    {claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {where}")
             parameters = " ".join(f"--param {shlex.quote(f'{key}={value}')}" for key, value in claim.parameters.items())
             lines.append(f"      tacit cypher {shlex.quote(graph or 'GRAPH')} claim {parameters}")
-    if any(one.claims for one in explained.explanations.values()):
+    if any(explanation.claims for explanation in explained.explanations.values()):
         lines += ["", "  the query claim is", *(f"    {line}" for line in claim_query().text.splitlines())]
     return "".join(f"{visible(line)}\n" for line in lines)

@@ -75,8 +75,8 @@ def help_text(words: Sequence[str]) -> str:
         return f"{text}\nCOMMAND\n    tacit {name} --help shows the command {name}.\n" if name in _command_names() else text
     if name in _command_names():
         return _of_command(words)
-    everything = [*known, *_command_names()]
-    raise InputError(f"no help on {' '.join(words)!r}; {did_you_mean(name, everything, 'tacit help lists the topics')}")
+    all_names = [*known, *_command_names()]
+    raise InputError(f"no help on {' '.join(words)!r}; {did_you_mean(name, all_names, 'tacit help lists the topics')}")
 
 
 def _list() -> Iterator[str]:
@@ -136,5 +136,5 @@ def page(text: str) -> None:
 
 def _styled(line: str) -> str:
     """Return a heading in bold, and other lines as they are."""
-    words = line.rstrip("\n")
-    return f"\033[1m{words}\033[0m\n" if words and words == words.upper() and not words.startswith(" ") else line
+    heading = line.rstrip("\n")
+    return f"\033[1m{heading}\033[0m\n" if heading and heading == heading.upper() and not heading.startswith(" ") else line

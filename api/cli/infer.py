@@ -125,10 +125,10 @@ def _answered(question: Question, answers: tuple[Answer, ...]) -> Iterator[str]:
     if answers:
         yield f"  {question.value}"
     for answer in answers:
-        felt = f" ({answer.emotion})" if answer.emotion and answer.emotion not in answer.text else ""
-        like = f"; {answer.likeness:.2f} like {answer.event}" if answer.origin == "nearest" else ""
+        emotion = f" ({answer.emotion})" if answer.emotion and answer.emotion not in answer.text else ""
+        likeness = f"; {answer.likeness:.2f} like {answer.event}" if answer.origin == "nearest" else ""
         edge = answer.edge.text() if answer.edge is not None else f"{answer.relation}, {answer.origin}".removeprefix(", ")
-        yield f"    {answer.text}{felt}: {edge}{like}"
+        yield f"    {answer.text}{emotion}: {edge}{likeness}"
 
 
 def _show_query() -> None:
@@ -255,12 +255,12 @@ def _rows_to(
                     break
                 try:
                     row = as_json.loads(line)
-                    known, by = (row["id"], row["target"], len(row["chosen"])), row["signature"]
+                    instance, row_signature = (row["id"], row["target"], len(row["chosen"])), row["signature"]
                 except (ValueError, KeyError, TypeError):
                     raise InputError(f"{partial} has a line that is not a row of tacit choose; delete it to start over") from None
-                if by != signature:
-                    raise InputError(f"{partial} has rows with the signature {by}; delete it to start over")
-                done.append(known)
+                if row_signature != signature:
+                    raise InputError(f"{partial} has rows with the signature {row_signature}; delete it to start over")
+                done.append(instance)
                 size += len(line)
             stream.truncate(size)
 
@@ -273,8 +273,8 @@ def _rows_to(
         if partial.is_file() and not partial.stat().st_size:
             partial.unlink()
         raise
-    with lines_to(output, apart_from=file) as final, partial.open(encoding="utf-8", newline="") as rows:
-        for text in rows:
+    with lines_to(output, apart_from=file) as final, partial.open(encoding="utf-8", newline="") as lines:
+        for text in lines:
             final(text)
     partial.unlink()
 

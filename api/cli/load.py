@@ -72,8 +72,8 @@ def conceptnet(
     """Load ConceptNet 5.7 assertions (five tab-separated fields)."""
     check_known(relation or ())
     languages = None if language and "all" in language else tuple(language or ("en",))
-    kept: dict[str, Any] = {"languages": languages, "relations": relation or None, "datasets": dataset or None}
-    reader = partial(loaders.read_conceptnet, **kept, min_weight=min_weight, strict=strict)
+    filters: dict[str, Any] = {"languages": languages, "relations": relation or None, "datasets": dataset or None}
+    reader = partial(loaders.read_conceptnet, **filters, min_weight=min_weight, strict=strict)
     load_files(files, reader, opts.new_address(into), link, quiet, json)
 
 
@@ -399,10 +399,10 @@ def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, q
     try:
         return _download(name, downloads, mirror, quiet)
     except FetchError as error:
-        wanted = loaders.find_source(name)
-        amount = "" if wanted.size is None else f" ({size(wanted.size)})"
+        source = loaders.find_source(name)
+        amount = "" if source.size is None else f" ({size(source.size)})"
         raise FetchError(
-            f"{error}. Without a network: get {wanted.url}{amount} elsewhere, put it at {downloads / wanted.file}, and run the "
+            f"{error}. Without a network: get {source.url}{amount} elsewhere, put it at {downloads / source.file}, and run the "
             "command again; or give the folder that has it with --files"
         ) from None
 

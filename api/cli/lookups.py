@@ -57,19 +57,19 @@ def hops(
     from ...graph.open import index_of
 
     with open_engine(opts.address_at(graph), engine) as store:
-        first, *others = store.resolve([source, *targets], language)
-        known = list(dict.fromkeys(uri for uri in others if uri is not None))
-        distances = store.hop_distances([first], known, max_hops) if first is not None and known else None
-        unknown = [text for text, uri in zip([source, *targets], [first, *others], strict=True) if uri is None]
+        source_uri, *target_uris = store.resolve([source, *targets], language)
+        known_uris = list(dict.fromkeys(uri for uri in target_uris if uri is not None))
+        distances = store.hop_distances([source_uri], known_uris, max_hops) if source_uri is not None and known_uris else None
+        unknown = [text for text, uri in zip([source, *targets], [source_uri, *target_uris], strict=True) if uri is None]
         index = index_of(store)
         notes = []
         for text in dict.fromkeys(unknown):
-            near = [] if index is None else index.near(text, language=language)
-            notes.append(f"{text!r} is not in {store.url}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-    column = {uri: number for number, uri in enumerate(known)}
+            similar = [] if index is None else index.near(text, language=language)
+            notes.append(f"{text!r} is not in {store.url}" + (f"; did you mean {' or '.join(similar)}?" if similar else ""))
+    column = {uri: number for number, uri in enumerate(known_uris)}
     rows = [
         {"source": source, "target": target, "hops": -1 if uri is None or distances is None else int(distances[0, column[uri]])}
-        for target, uri in zip(targets, others, strict=True)
+        for target, uri in zip(targets, target_uris, strict=True)
     ]
     for sentence in notes:
         note(sentence)
@@ -99,15 +99,15 @@ def paths(
 
     with open_engine(opts.address_at(graph), engine, concepts=not events) as store:
         if events and isinstance(store, LinksEvents):
-            ways = store.linked_paths(source, target, max_hops, limit, language=language)
+            found_paths = store.linked_paths(source, target, max_hops, limit, language=language)
         else:
             start, end = resolve(store, [source, target], language)
-            ways = store.paths(start, end, max_hops, limit)
-        rows = [dump(path, FoundPath) for path in ways]
+            found_paths = store.paths(start, end, max_hops, limit)
+        rows = [dump(path, FoundPath) for path in found_paths]
     if svg is not None:
-        if not ways:
+        if not found_paths:
             raise InputError(f"no path of at most {max_hops} hops joins {source!r} and {target!r}, so there is no picture")
-        write_file(svg, reasoning.draw_paths(ways).encode())
+        write_file(svg, reasoning.draw_paths(found_paths).encode())
     title = f"no path of at most {max_hops} hops joins {source!r} and {target!r}"
     _answer(rows, (">hops", ">strength", "text"), json, title)
 
@@ -122,19 +122,19 @@ class MultiValueCommand(opts.GraphFirst):
 def spread(args: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return ``args`` with each option of ``names`` repeated before each of its values."""
     result: list[str] = []
-    current, fresh = "", False
+    option, takes_first_value = "", False
     for index, word in enumerate(args):
         if word == "--":
             return [*result, *args[index:]]
         name = word.partition("=")[0]
         if name in names:
-            current, fresh = name, "=" not in word
+            option, takes_first_value = name, "=" not in word
         elif word.startswith("-") and len(word) > 1:
-            current, fresh = "", False
-        elif current and not fresh:
-            result.append(current)
-        elif fresh:
-            fresh = False
+            option, takes_first_value = "", False
+        elif option and not takes_first_value:
+            result.append(option)
+        elif takes_first_value:
+            takes_first_value = False
         result.append(word)
     return result
 
@@ -156,9 +156,9 @@ def triples(
     length: Literal[1, 2] = 1 if hops == 1 else 2
     with open_engine(opts.address_at(graph), engine) as store:
         uris = resolve(store, [*between, *others], language)
-        left = list(dict.fromkeys(uris[: len(between)]))
-        right = list(dict.fromkeys(uris[len(between) :]))
-        rows = [dump(path, FoundPath) for path in islice(store.triples_between(left, right, length), limit)]
+        first_set = list(dict.fromkeys(uris[: len(between)]))
+        second_set = list(dict.fromkeys(uris[len(between) :]))
+        rows = [dump(path, FoundPath) for path in islice(store.triples_between(first_set, second_set, length), limit)]
     _answer(rows, (">strength", "text"), json, f"no path of exactly {hops} {'hop' if hops == 1 else 'hops'} joins the two sets")
 
 

@@ -92,16 +92,16 @@ def respond(
 def _responses(
     rows: Iterator[loaders.History], responder: Responder, samples: int, reasoner: reasoning.Reasoner | None
 ) -> Iterator[tuple[loaders.History, tuple[str, ...], Reranked | None]]:
-    from ...reasoning.response import rerank as chosen
+    from ...reasoning.response import rerank
 
-    while several := list(islice(rows, _BATCH)):
-        sampled = responder.respond([row.turns for row in several], samples)
+    while batch := list(islice(rows, _BATCH)):
+        sampled = responder.respond([row.turns for row in batch], samples)
         if reasoner is None:
-            yield from ((row, texts, None) for row, texts in zip(several, sampled, strict=True))
+            yield from ((row, texts, None) for row, texts in zip(batch, sampled, strict=True))
         else:
-            answered = list(zip(several, sampled, strict=True))
-            ranked = chosen(reasoner, ((row.turns, texts) for row, texts in answered))
-            yield from ((row, texts, best) for (row, texts), best in zip(answered, ranked, strict=True))
+            pairs = list(zip(batch, sampled, strict=True))
+            ranked = rerank(reasoner, ((row.turns, texts) for row, texts in pairs))
+            yield from ((row, texts, best) for (row, texts), best in zip(pairs, ranked, strict=True))
 
 
 def _json(
@@ -169,8 +169,8 @@ def perplexity(
     if output is not None:
         with lines_to(output, apart_from=file) as write:
             for item, nats, number in zip(items, measured.nats.tolist(), measured.tokens.tolist(), strict=True):
-                each = nats / number if number else None
-                write(json_text({"id": item.id, "nats_per_token": each, "tokens": number}) + "\n")
+                nats_per_token = nats / number if number else None
+                write(json_text({"id": item.id, "nats_per_token": nats_per_token, "tokens": number}) + "\n")
     row = {
         "perplexity": measured.value, "low": low, "high": high, "responses": len(items), "tokens": int(measured.tokens.sum()),
         "model": opened.signature,
@@ -212,8 +212,8 @@ def prompts(
                 write(json_text({"id": row.id, "prompt": prompt.text, "names": prompt.names}) + "\n")
     records.report()
     if json:
-        left = {reason.value: counts[reason] for reason in Left}
-        print_json({"read": records.read, "kept": counts[None], "left_out": left, "errors": records.faults.number})
+        left_out = {reason.value: counts[reason] for reason in Left}
+        print_json({"read": records.read, "kept": counts[None], "left_out": left_out, "errors": records.faults.number})
     elif not quiet:
         sys.stdout.flush()
         rows = [("read", f"{records.read:,}"), ("kept", f"{counts[None]:,}")]

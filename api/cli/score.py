@@ -102,8 +102,8 @@ def score(
     )  # fmt: skip
     observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)
-    seen = not resume and engine != "ray"  # every row goes through this process, now
-    if report is not None and seen:
+    sees_every_row = not resume and engine != "ray"  # every row goes through this process, now
+    if report is not None and sees_every_row:
         observers.append(report.collected.add)
     sharded = target is not None and (not target.exists() or target.is_file()) and not text and Path(file).is_file()
     _check_run(file, output, sharded, resume, engine, address, workers)
@@ -115,9 +115,9 @@ def score(
         cluster = Cluster(address, workers) if engine == "ray" else None
         done = run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=not quiet, tell=note)
     else:
-        words = text or (explain and not (json or written.delimited) and output is None and sys.stdout.isatty())
-        plan = replace(plan, explain=explain or words)
-        done = _stream(plan, output, words, observers, quiet)
+        as_text = text or (explain and not (json or written.delimited) and output is None and sys.stdout.isatty())
+        plan = replace(plan, explain=explain or as_text)
+        done = _stream(plan, output, as_text, observers, quiet)
     _report(done, output, quiet, "" if default is None else default.not_run)
     if done.damage is not None:
         raise DamagedInput(
@@ -125,14 +125,14 @@ def score(
             "get the whole file, and score from a file into a file (--output) to keep what was scored"
         )
     if report is not None and done.tally.scored:
-        if not seen and target is not None:
+        if not sees_every_row and target is not None:
             report.read(done.plan, target, quiet=quiet)
         report.finish(done.plan, done.signatures, quiet=quiet)
     if done.tally.errors and not done.tally.scored:
         raise InputError(f"{file} has nothing that can be scored; the first error: {done.tally.faults[0]}")
 
 
-def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observe], quiet: bool) -> Done:
+def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Observe], quiet: bool) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
     from ..scoring.rows import delimited_line, heading, json_line
     from ..scoring.running import Done, total_items
@@ -156,7 +156,7 @@ def _stream(plan: Plan, output: Path | None, words: bool, observers: list[Observ
             if plan.form.delimited:
                 write(heading(plan.names, plan.shown, plan.form))
             for row in reasoner.stream(items, batch_size=plan.batch_size, explain=plan.explain):
-                write(in_words(row, first=not tally.rows) if words else one_line(row))
+                write(in_words(row, first=not tally.rows) if as_text else one_line(row))
                 tally.add(row)
                 meter.add(1)
                 for observe in observers:
@@ -234,11 +234,13 @@ def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
     ]
     columns = ("metric", ">n", ">not judged", ">mean", ">mean percentile", ">errors", ">time", ">items/s")
     show(table(columns, rows), sys.stderr)
-    alone = [name for name, reasons in tally.unjudged.items() if list(reasons) == [NO_REFERENCE] and not tally.judged.get(name)]
-    for name in alone:
+    unreferenced = [
+        name for name, reasons in tally.unjudged.items() if list(reasons) == [NO_REFERENCE] and not tally.judged.get(name)
+    ]
+    for name in unreferenced:
         note(f"{name} scored no item: it compares with references, and no record has any; add reference or references to each")
     for name, reasons in tally.unjudged.items():
-        if name not in alone:
+        if name not in unreferenced:
             notes = "; ".join(f"{reason} ({count(number)})" for reason, number in reasons.items())
             note(f"{name} could not judge {plural(tally.not_judged(name), 'item')}: {notes}")
     for name, signature in done.signatures.items():

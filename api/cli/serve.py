@@ -125,10 +125,10 @@ def _access(
     from ..server.keys import Keys
     from ..server.service import Settings
 
-    own = () if host in _ANY else (f"[{host}]" if ":" in host else host,)
+    own_name = () if host in _ANY else (f"[{host}]" if ":" in host else host,)
     return {
         "settings": Settings.of(limit or (), log_text=log_text), "keys": None if keys is None else Keys(keys),
-        "host_names": [*(host_name or ()), *own],
+        "host_names": [*(host_name or ()), *own_name],
     }  # fmt: skip
 
 
@@ -155,11 +155,11 @@ def warm(graph: KnowledgeGraph) -> None:
     from ...graph.open import index_of
 
     index = index_of(graph)
-    known = [] if index is None else index.complete("", 2)
-    if len(known) == 2:
-        graph.hop_distances(known, known)
-        graph.paths(known[0], known[1], limit=1)
-        graph.neighbours(known[0])
+    concepts = [] if index is None else index.complete("", 2)
+    if len(concepts) == 2:
+        graph.hop_distances(concepts, concepts)
+        graph.paths(concepts[0], concepts[1], limit=1)
+        graph.neighbours(concepts[0])
 
 
 # The command ``mcp``, which serves a graph to programs with a language model.
@@ -277,8 +277,8 @@ def remove(file: File, name: Annotated[str, argument("NAME", "The name or the ID
     from ..server.keys import editing_keys
 
     with editing_keys(file) as entries:
-        gone = [entry for entry in entries if name in (entry.id, entry.name)]
-        if not gone:
+        removed = [entry for entry in entries if name in (entry.id, entry.name)]
+        if not removed:
             raise InputError(f"{file} has no key {name!r}; tacit keys list {file} shows them")
-        entries[:] = [entry for entry in entries if entry not in gone]
-    note(f"removed {plural(len(gone), 'key')} of {name}")
+        entries[:] = [entry for entry in entries if entry not in removed]
+    note(f"removed {plural(len(removed), 'key')} of {name}")

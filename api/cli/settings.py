@@ -44,9 +44,9 @@ def begin(root: Any) -> None:
 def _defaults(command: Any) -> dict[str, Any]:
     """Return the defaults of a command, as functions that are called when they are needed, or of each command below it."""
     if hasattr(command, "commands"):
-        return {name: _defaults(below) for name, below in command.commands.items()}
+        return {name: _defaults(subcommand) for name, subcommand in command.commands.items()}
     graphs = [param.name for param in command.params if getattr(param, "envvar", None) == GRAPH]
-    return dict.fromkeys(graphs, _graph) | {one.name: _metrics for one in command.params if one.name == "metrics"}
+    return dict.fromkeys(graphs, _graph) | {param.name: _metrics for param in command.params if param.name == "metrics"}
 
 
 def typed_words() -> Sequence[str]:
@@ -72,8 +72,8 @@ def check_default_graph(graph: str) -> None:
     """Check that a folder which the file names as the graph is there."""
     run = _this_run()
     config = run.config
-    named = config is not None and "graph" in run.taken and graph == config.graph and "://" not in graph
-    if named and config is not None and not os.path.lexists(graph):
+    from_file = config is not None and "graph" in run.taken and graph == config.graph and "://" not in graph
+    if from_file and config is not None and not os.path.lexists(graph):
         raise config.error("graph", f"there is no graph at {graph}; name another, or make one with tacit setup or tacit load")
 
 
@@ -88,9 +88,9 @@ def config_options(names: Sequence[str]) -> Options:
     config = current_config()
     if config is not None:
         for metric in config.options:
-            own = check_options(config, metric, values=metric in names)
+            checked = check_options(config, metric, values=metric in names)
             if metric in names:
-                options[metric] = own
+                options[metric] = checked
     return options
 
 

@@ -12,7 +12,7 @@ from ...opening import open_engine
 from .. import options as opts
 from ..options import argument, option
 from .data import read_instances, turns_of
-from .run import Exclude, LanguageModel, Made, Run, training
+from .run import Exclude, LanguageModel, Run, TrainingResult, training
 
 if TYPE_CHECKING:
     from ....reasoning.training.choice_head import Measured
@@ -31,7 +31,7 @@ def cicero(
     model: Annotated[
         str, option("ID|FOLDER|FILE.gguf", "The initial model: sequence-to-sequence or causal; for choose also an encoder.")
     ],
-) -> Made:
+) -> TrainingResult:
     """Fine-tune a model on CICERO: to answer questions about a turn, or to choose among answers; an interrupted run is continued.
 
     tacit infer --model FOLDER writes answers with it, tacit choose --model FOLDER judges by it. The recipe is that of the
@@ -41,7 +41,7 @@ def cicero(
 
     rows, files = read_instances(instances, run.strict)
     with run.steps() as progress:
-        return Made(
+        return TrainingResult(
             train_cicero(
                 rows, model, run.output, run.recipe, task=task, device=run.device,
                 facts={"files": files, "command": run.command}, progress=progress,
@@ -52,7 +52,7 @@ def cicero(
 @training(
     "choice-probe", holds=("choice-probe.safetensors", "a probe for choices"), nouns={"reading": "instances", "fitting": "layers"}
 )
-def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> Made:
+def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> TrainingResult:
     """Train a probe of a language model that tells right from wrong answers to CICERO's questions; the model stays as it is.
 
     tacit choose --model MODEL --probe FOLDER judges by it. An interrupted run continues when the command is run again.
@@ -69,9 +69,9 @@ def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> 
     folder = checkpoints_of(run.output)
     probe = train_choice_probe(rows, causal, folder, seed=recipe.seed, facts=facts, progress=run.stages.tell)
     shown = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
-    made = run.write_probe(probe, choice_probe_card, shown)
+    result = run.write_probe(probe, choice_probe_card, shown)
     delete_checkpoints(run.output)
-    return made
+    return result
 
 
 @training(
@@ -86,7 +86,7 @@ def choice_head(
     graph: opts.Graph = None,
     exclude: Exclude = None,
     engine: opts.EngineChoice = "auto",
-) -> Made:
+) -> TrainingResult:
     """Fit the weights of the judges of tacit choose, and the words that the judge answers reads, to right and wrong choices.
 
     tacit choose --head FOLDER uses them. There is a head for each choice of the judges, with answers always among them. An
@@ -118,8 +118,8 @@ def choice_head(
     folder = checkpoints_of(run.output)
     parts: dict[str, Measured] = {}
     models = []
-    used = address is not None and (names is None or "graph" in names)
-    with open_engine(address, engine, quiet=run.quiet) if used and address is not None else nullcontext(None) as source:
+    needs_graph = address is not None and (names is None or "graph" in names)
+    with open_engine(address, engine, quiet=run.quiet) if needs_graph and address is not None else nullcontext(None) as source:
         chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=recipe.encoder, model=recipe.model)
         for name, judge in chooser.judges.items():
             if name != CONTROL:
@@ -129,8 +129,8 @@ def choice_head(
     run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})
     delete_checkpoints(run.output)
     fitted = heads.facts
-    made = {"digest": heads.digest, "instances": fitted["instances"], "dialogues": fitted["dialogues"]}
+    sizes = {"digest": heads.digest, "instances": fitted["instances"], "dialogues": fitted["dialogues"]}
     measured = {
         name: f"exact {numbers['exact'][0]:.3f}, AUC {numbers['auc'][0]:.3f}" for name, numbers in fitted["measured"].items()
     }
-    return Made(made | dict(fitted), [*made.items(), *measured.items()])
+    return TrainingResult(sizes | dict(fitted), [*sizes.items(), *measured.items()])

@@ -64,17 +64,17 @@ def read_corpora(
     from ....reasoning.training.corpora import check_corpora, corpus_of, distinct_dialogues
 
     def dialogues(file: str) -> Iterator[tuple[str, Turns] | ItemError]:
-        read = read_paragraphs if is_treebank(file) else loaders.read_dialogues
+        reader = read_paragraphs if is_treebank(file) else loaders.read_dialogues
         corpus = corpus_of(dataset_name(file))
-        return (row if isinstance(row, ItemError) else (corpus, row.turns) for row in read(file, strict=strict))
+        return (row if isinstance(row, ItemError) else (corpus, row.turns) for row in reader(file, strict=strict))
 
     rows, facts = read_files(files, dialogues, "dialogues", "a dialogue")
     corpora: dict[str, list[Turns]] = {}
     for corpus, turns in rows:
         corpora.setdefault(corpus, []).append(turns)
-    kept, left = distinct_dialogues(corpora, [turn for file in exclude for turn in turns_of(file)])
-    check_corpora(kept)
-    return kept, left, facts
+    distinct, left_out = distinct_dialogues(corpora, [turn for file in exclude for turn in turns_of(file)])
+    check_corpora(distinct)
+    return distinct, left_out, facts
 
 
 def turns_of(file: str) -> Iterator[str]:
@@ -174,8 +174,8 @@ def read_choices(file: str) -> list[Contrast]:
             continue
         options: Any = row.record.get("options")
         answer: Any = row.record.get("answer")
-        texts = isinstance(options, list) and len(options) > 1 and all(isinstance(text, str) and text.strip() for text in options)
-        if not (texts and type(answer) is int and 0 <= answer < len(options)):
+        valid = isinstance(options, list) and len(options) > 1 and all(isinstance(text, str) and text.strip() for text in options)
+        if not (valid and type(answer) is int and 0 <= answer < len(options)):
             raise InputError(
                 f'{file}:{row.line}: has no options with a true one; give {{"turns": […], "options": […], "answer": 0}}'
             )

@@ -18,7 +18,7 @@ from .. import options as opts
 from ..options import argument, option
 from ..settings import tell_settings
 from .data import read_choices, read_corpora, read_rated, read_unjudged, sha256_of
-from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Made, Run, training
+from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Run, TrainingResult, training
 
 if TYPE_CHECKING:
     from ....graph.protocol import KnowledgeGraph
@@ -38,7 +38,7 @@ def commonsense(
     judgements: Annotated[list[str], argument("JUDGEMENTS...", "Rated responses, as tacit evaluate reads them.")],
     graph: opts.Graph = None,
     model: Annotated[str | None, option("ID|FOLDER", "A causal language model, for neural and all.")] = None,
-) -> Made:
+) -> TrainingResult:
     """Train the regressor of the metric commonsense on rated responses.
 
     The reported agreement is on unseen responses; responses of one conversation stay together.
@@ -67,7 +67,7 @@ def commonsense(
     run.write({FILE: data, "README.md": commonsense_card(final, path=run.output.name)})
     trained_facts = {name: value for name, value in final.facts.items() if name != "scores"}
     rows = [(row.dataset, row.n, spelt(row.pearson) or "–", spelt(row.spearman) or "–", row.note) for row in trained.rows]
-    return Made(
+    return TrainingResult(
         {"digest": final.digest, "features": final.features, **trained_facts, "scores": [row.to_dict() for row in trained.rows]},
         [
             ("digest", final.digest), ("features", ", ".join(final.features)),
@@ -106,7 +106,7 @@ def grade(
         list[str] | None,
         option("FILE", "Judgements of an evaluation; dialogues that share their turns are left out. Repeatable.", "--exclude"),
     ] = None,
-) -> Made:
+) -> TrainingResult:
     """Train the metric grade on dialogues, to score true responses higher than false ones.
 
     --recipe tuned fine-tunes an encoder that reads context and response together. An interrupted training is continued by the
@@ -115,7 +115,7 @@ def grade(
     from ....reasoning.metrics.grade.checkpoint import save_checkpoint
     from ....reasoning.models.hub import need
 
-    read, files = read_unjudged(dialogues, exclude or (), run.strict)
+    unjudged, files = read_unjudged(dialogues, exclude or (), run.strict)
     torch = need("torch", "neural")
     from ....reasoning.training.card import grade_card
     from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
@@ -126,8 +126,8 @@ def grade(
     tell_settings(run.quiet)
     with open_engine(opts.address_at(graph), quiet=run.quiet) as opened:
         trained = train_grade(
-            read, _sources(opened, run.recipe, device), run.recipe, checkpoints_of(run.output), run.stages.tell, device=device,
-            facts=facts,
+            unjudged, _sources(opened, run.recipe, device), run.recipe, checkpoints_of(run.output), run.stages.tell,
+            device=device, facts=facts,
         )  # fmt: skip
     checkpoint = trained.checkpoint
     digest = save_checkpoint(checkpoint, run.output, grade_card(checkpoint, path=run.output.name), trained.tokenizer)
@@ -135,7 +135,7 @@ def grade(
     names = ("loss", "dev_loss", "dev_wins_1", "dev_wins_2")
     rows = [(f"{row['step']:.0f}", *(f"{row[name]:.4f}" for name in names)) for row in trained.state.curve]
     trained_facts = checkpoint.facts
-    return Made(
+    return TrainingResult(
         {"digest": digest, **trained_facts},
         [("digest", digest), ("pairs", f"{trained_facts['pairs']:,}"), ("best after", f"step {trained_facts['best_step']:,}")],
         [table((">step", ">loss", ">loss on dev", ">beats 1st false", ">beats 2nd false"), rows)],
@@ -171,7 +171,7 @@ def coherence(
     dialogues: DialogueFiles,
     exclude: Exclude = None,
     encoder: Encoder = None,
-) -> Made:
+) -> TrainingResult:
     """Train the metric coherence on dialogues, without ratings.
 
     Files whose names differ only in the split (talk-train, talk-dev) are one corpus; several corpora make it generalise better.
@@ -181,20 +181,20 @@ def coherence(
     from ....reasoning.training.card import coherence_card
     from ....reasoning.training.coherence import train_coherence
 
-    kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
+    corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
     opened = open_encoder(encoder, device=run.device)
-    facts = {"data": files, "left out": left, "licence": run.recipe.licence, "command": run.command}
+    facts = {"data": files, "left out": left_out, "licence": run.recipe.licence, "command": run.command}
     with new_folder(run.output) as fresh:
-        train_coherence(kept, opened, fresh, encoder_id=_id(encoder), recipe=run.recipe, facts=facts, progress=run.stages.tell)
+        train_coherence(corpora, opened, fresh, encoder_id=_id(encoder), recipe=run.recipe, facts=facts, progress=run.stages.tell)
         checkpoint = open_checkpoint(fresh)
         card = coherence_card(checkpoint.header, checkpoint.digest, path=run.output.name)
         (fresh / "README.md").write_text(card, encoding="utf-8")
     trained_facts = checkpoint.header["facts"]
-    return Made(
+    return TrainingResult(
         {"digest": checkpoint.digest, **trained_facts},
         [
             ("digest", checkpoint.digest),
-            *((f"dialogues of {name}", f"{len(dialogues):,}") for name, dialogues in kept.items() if dialogues),
+            *((f"dialogues of {name}", f"{len(dialogues):,}") for name, dialogues in corpora.items() if dialogues),
             ("associations", f"{trained_facts['edges']:,}"),
             *((f"{part} tells true from false", f"{area:.3f} of 1") for part, area in trained_facts["areas"].items()),
         ],
@@ -215,14 +215,14 @@ def judgement(
         ),
     ] = None,
     exclude: Exclude = None,
-) -> Made:
+) -> TrainingResult:
     """Train a probe of a language model for the metric judgement, on true and false responses of dialogues, without ratings.
 
     A tenth of the dialogues is left out, the one that train coherence holds out with the same files and seed. An interrupted run
     continues when the command is run again.
     """
-    kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
-    others = read_choices(weigh) if weigh is not None else []
+    corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
+    other_corpus = read_choices(weigh) if weigh is not None else []
     from ....reasoning.training.card import judgement_card
     from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.corpora import to_learn
@@ -230,18 +230,20 @@ def judgement(
 
     recipe = run.recipe
     causal = run.open_language_model(model, recipe.dtype)
-    contrasts = make_contrasts(to_learn(kept, recipe.seed), limit=recipe.histories, each=recipe.false, seed=recipe.seed)
+    contrasts = make_contrasts(to_learn(corpora, recipe.seed), limit=recipe.histories, each=recipe.false, seed=recipe.seed)
     if weigh is not None:
-        files.append({"file": Path(weigh).name, "dialogues": len(others), "sha256": sha256_of(weigh)})
+        files.append({"file": Path(weigh).name, "dialogues": len(other_corpus), "sha256": sha256_of(weigh)})
     facts = {
-        "files": files, "left_out": left, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command,
+        "files": files, "left_out": left_out, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command,
     }  # fmt: skip
     folder = checkpoints_of(run.output)
-    probe = train_judgement(contrasts, causal, folder, weigh=others, seed=recipe.seed, facts=facts, progress=run.stages.tell)
+    probe = train_judgement(
+        contrasts, causal, folder, weigh=other_corpus, seed=recipe.seed, facts=facts, progress=run.stages.tell
+    )
     shown = ("ordered", "interval", "yes_alone", "penalty", "histories", "pairs", "seed")
-    made = run.write_probe(probe, judgement_card, shown, yes=round(probe.yes, 4))
+    result = run.write_probe(probe, judgement_card, shown, yes=round(probe.yes, 4))
     delete_checkpoints(run.output)
-    return made
+    return result
 
 
 @training("reference", holds=None, options="recipe seed strict")
@@ -266,26 +268,27 @@ def reference(
     recipe = run.recipe
     names = opts.metric_names(metrics)
     options = opts.metric_options(option_values, names, None)
-    corpora, left, files = read_corpora(dialogues, exclude or (), run.strict)
-    drawn = draw(unlearnt(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
+    corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
+    sample = draw(unlearnt(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
     rows: list[dict[str, Any]] = []
     tell_settings(run.quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), "auto", quiet=run.quiet) as reasoner:
         for metric in reasoner.metrics:
             facts: dict[str, Any] = {
-                "files": files, "licence": recipe.licence, "seed": recipe.seed, "held_out": recipe.held_out, "left_out": left,
-                "recipe": asdict(recipe),
+                "files": files, "licence": recipe.licence, "seed": recipe.seed, "held_out": recipe.held_out,
+                "left_out": left_out, "recipe": asdict(recipe),
             }  # fmt: skip
             if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
                 loads = reasoner.graph.manifest().loads
                 facts["graph"] = [{"loader": load.loader, "file": Path(load.file).name, "sha256": load.sha256} for load in loads]
             together = recipe.batch_size or min(getattr(metric, "together", 256), 256)
-            total = len(drawn.true) + len(drawn.random)
+            total = len(sample.true) + len(sample.random)
             with Meter(metric.name, total, noun="responses", quiet=run.quiet) as meter:
-                made = make_reference(metric, drawn, "+".join(corpora), facts, batch_size=together, progress=meter.add)
+                distribution = make_reference(metric, sample, "+".join(corpora), facts, batch_size=together, progress=meter.add)
+            path = write_reference(output or own_folder(), metric.name, distribution)
             rows.append({
-                "metric": metric.name, "reference": made.label, **made.facts["responses"], "random_median": made.random_median,
-                "above": made.above, "file": str(write_reference(output or own_folder(), metric.name, made)),
+                "metric": metric.name, "reference": distribution.label, **distribution.facts["responses"],
+                "random_median": distribution.random_median, "above": distribution.above, "file": str(path),
             })  # fmt: skip
     if run.json:
         print_json(rows)

@@ -19,7 +19,7 @@ from ..event_tuples import scorer_stages
 from ..options import argument, option
 from ..settings import tell_settings
 from .data import read_corpora, read_files, read_judged_tuples, read_rated
-from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Licence, Made, Model, Run, Seed, name_of, training
+from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Licence, Model, Run, Seed, TrainingResult, name_of, training
 
 if TYPE_CHECKING:
     from ....loaders.tuples import TupleRow
@@ -32,7 +32,7 @@ def pipeline(
     treebank: Annotated[Path, argument("TREEBANK_DIR", "Folder with *-train, *-dev and *-test.conllu, plain or gzip.")],
     seed: Seed = 0,
     max_steps: Annotated[int, option("N", "Number of batches.", min=1)] = 4000,
-) -> Made:
+) -> TrainingResult:
     """Train the small English spaCy pipeline (tags, lemmas, dependencies) on a UD treebank."""
     train_file, dev_file, test_file = (_split(treebank, name) for name in ("train", "dev", "test"))
     from ....reasoning.training.pipeline import train_pipeline
@@ -42,7 +42,7 @@ def pipeline(
             train_file, dev_file, test_file, run.output, seed=seed, max_steps=max_steps, progress=progress
         )
     scores = [(f"{name} on the test split", value) for name, value in evaluation.summary().items()]
-    return Made({"test": asdict(evaluation)}, scores)
+    return TrainingResult({"test": asdict(evaluation)}, scores)
 
 
 def _split(treebank: Path, name: str) -> Path:
@@ -62,7 +62,7 @@ def accent(
     run: Run,
     files: Annotated[list[str], argument("DECO_JSON...", "Responses with annotated event tuples, plain or gzip.")],
     model: Model,
-) -> Made:
+) -> TrainingResult:
     """Train the extractor t5 of the metric accent: fine-tune a sequence-to-sequence model on annotated event tuples."""
     from ....reasoning.training.accent import train_extractor
 
@@ -85,7 +85,7 @@ def accent(
             facts={"files": data, "command": run.command},
             progress=progress,
         )
-    return Made(
+    return TrainingResult(
         asdict(trained),
         [
             ("fine-tuned from", trained.model), ("examples", f"{trained.tuples} tuples, {trained.none_examples} None"),
@@ -98,7 +98,7 @@ def accent(
 
 
 @training("retriever", holds=("retriever.safetensors", "a tail retriever"), options="output recipe steps seed")
-def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> Made:
+def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> TrainingResult:
     """Train the compact retrieval model, which scores tails of heads that are not in the graph."""
     from ....reasoning.metrics.accent.events import RELATIONS
     from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
@@ -126,11 +126,11 @@ def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> M
     data = to_bytes(model)
     run.write({"README.md": retriever_card(model, len(data)), "LICENSE": licence_text("retriever"), FILE: data})
     delete_checkpoints(run.output)
-    return Made({"digest": model.digest, "bytes": len(data), **model.facts})
+    return TrainingResult({"digest": model.digest, "bytes": len(data), **model.facts})
 
 
 @training("comet", options="output recipe passes precision seed device")
-def comet(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
+def comet(run: Run, graph: opts.GraphArgument, model: Model) -> TrainingResult:
     """Train a COMET, which generates tails of events, on a graph's assertions; an interrupted run is continued.
 
     The initial model is a sequence-to-sequence or a causal one; a causal one may be a GGUF file.
@@ -141,14 +141,14 @@ def comet(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
 
 
 @training("kg-bert", options="output recipe passes seed device")
-def kg_bert(run: Run, graph: opts.GraphArgument, model: Model) -> Made:
+def kg_bert(run: Run, graph: opts.GraphArgument, model: Model) -> TrainingResult:
     """Train a KG-BERT, which classifies triples as true or corrupted, on a graph's assertions; interrupted runs are continued."""
     from ....reasoning.training.accent import train_kgbert
 
     return _train_on_triples(run, train_kgbert, graph, model)
 
 
-def _train_on_triples(run: Run, train: Any, graph: str, model: str) -> Made:
+def _train_on_triples(run: Run, train: Any, graph: str, model: str) -> TrainingResult:
     """Train a model of transformers on the triples of a graph's events."""
     with _resources(graph, run.quiet, None) as (resources, stages):
         triples = resources.table.triples(resources.table.relations)
@@ -156,7 +156,7 @@ def _train_on_triples(run: Run, train: Any, graph: str, model: str) -> Made:
         stages.end()
     with run.steps() as progress:
         trained = train(triples, model, run.output, run.recipe, graph=digest, device=run.device, progress=progress)
-    return Made({"graph": digest, **trained})
+    return TrainingResult({"graph": digest, **trained})
 
 
 @contextmanager
@@ -184,7 +184,7 @@ def llm_probe(
     dtype: Annotated[opts.Dtype, typer.Option(help="Precision of the model.")] = "float32",
     seed: Seed = 0,
     licence: Licence = None,
-) -> Made:
+) -> TrainingResult:
     """Train a linear probe of a language model's hidden states, which predicts whether an event tuple is plausible.
 
     Its agreement with the labels is measured on held-out heads.
@@ -208,7 +208,7 @@ def cross_encoder(
     tuples: Annotated[
         bool, typer.Option("--tuples", help="RATINGS are event tuples: head, relation, tail and label (1, 0); for score-tuples.")
     ] = False,
-) -> Made:
+) -> TrainingResult:
     """Fine-tune an encoder to predict people's ratings of responses; an interrupted run is continued.
 
     The reported agreement is on conversations left out of the training. Use it with
@@ -234,7 +234,7 @@ def cross_encoder(
     number = "tuples" if tuples else "judgements"
     files = [{"file": row["file"], "number": row[number], "sha256": row["sha256"]} for row in data]
     with run.steps() as progress:
-        return Made(
+        return TrainingResult(
             train_cross_encoder(
                 examples, model, run.output, run.recipe, device=run.device,
                 facts={"files": files, "command": run.command, "use": use}, progress=progress,
@@ -250,7 +250,7 @@ def responder(
     dialogues: DialogueFiles,
     model: Annotated[str, option("ID|FOLDER|FILE.gguf", "The initial causal language model.")],
     exclude: Exclude = None,
-) -> Made:
+) -> TrainingResult:
     """Fine-tune a causal language model to respond in dialogues; an interrupted run is continued.
 
     The losses are language modelling of true responses, and choosing them among turns of other dialogues (Wolf et al., 2019).
@@ -258,7 +258,7 @@ def responder(
     """
     from ....reasoning.training.responder import train_responder
 
-    kept, left, files = read_corpora(dialogues, exclude or (), run.strict)
+    corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
     facts = {"command": run.command}
-    trained = train_responder(kept, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.tell)
-    return Made({"data": files, "left out": left, **trained}, list(trained.items()))
+    trained = train_responder(corpora, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.tell)
+    return TrainingResult({"data": files, "left out": left_out, **trained}, list(trained.items()))

@@ -108,15 +108,15 @@ class Run:
         with waiting("opening the model", quiet=self.quiet):
             return open_causal(model, device=self.device, dtype=dtype)
 
-    def write_probe(self, probe: Probe, card: Callable[..., str], shown: Sequence[str], **more: Any) -> Made:
+    def write_probe(self, probe: Probe, card: Callable[..., str], shown: Sequence[str], **more: Any) -> TrainingResult:
         """Write a probe with its card; return its facts, of which a terminal shows those that are named."""
         self.write({probe.kind.file: probe.to_bytes(), "README.md": card(probe, path=self.output.name)})
-        made = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer, **more}
-        return Made(made | dict(probe.facts), [*made.items(), *((name, probe.facts[name]) for name in shown)])
+        summary = {"digest": probe.digest, "language_model": probe.model, "layer": probe.layer, **more}
+        return TrainingResult(summary | dict(probe.facts), [*summary.items(), *((name, probe.facts[name]) for name in shown)])
 
 
 @dataclass
-class Made:
+class TrainingResult:
     """The result of a training."""
 
     facts: Mapping[str, Any]  # for JSON
@@ -145,7 +145,7 @@ def training(
     holds: tuple[str, str] | None = ("config.json", "a model"),
     options: str = "output recipe seed device strict",
     nouns: Mapping[str, str] | Callable[[str], str] | None = None,
-) -> Callable[[Callable[..., Made | None]], Callable[..., None]]:
+) -> Callable[[Callable[..., TrainingResult | None]], Callable[..., None]]:
     """Make a function the command ``tacit train NAME``.
 
     Its first argument is the :class:`Run`; it returns what it made, or None after showing it itself.
@@ -157,13 +157,14 @@ def training(
         nouns: what is counted in each stage; ``steps`` where nothing else is said.
     """
 
-    def decorate(function: Callable[..., Made | None]) -> Callable[..., None]:
+    def decorate(function: Callable[..., TrainingResult | None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
-        own = [
+        own_parameters = [
             parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
             for parameter in list(inspect.signature(function).parameters.values())[1:]
         ]
-        shared = [_SHARED[key].replace(kind=inspect.Parameter.KEYWORD_ONLY) for key in [*options.split(), "json", "quiet"]]
+        names = [*options.split(), "json", "quiet"]
+        shared_parameters = [_SHARED[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names]
         noun = nouns if callable(nouns) else lambda stage: (nouns or {}).get(stage, "steps")
 
         def command(**arguments: Any) -> None:
@@ -181,13 +182,13 @@ def training(
                     output, recipe, arguments.get("device"), arguments.get("strict", False), arguments["json"],
                     arguments["quiet"], as_typed(typed_words(), output), stages,
                 )  # fmt: skip
-                made = function(run, **{parameter.name: arguments[parameter.name] for parameter in own})
-            if made is not None:
-                made.show(run)
+                result = function(run, **{parameter.name: arguments[parameter.name] for parameter in own_parameters})
+            if result is not None:
+                result.show(run)
 
         command.__doc__, command.__name__ = function.__doc__, function.__name__
-        command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *shared]}
+        command.__signature__ = inspect.Signature([*own_parameters, *shared_parameters])  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own_parameters, *shared_parameters]}
         return command
 
     return decorate
