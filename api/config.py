@@ -74,9 +74,9 @@ def find_config(warn: Callable[[str], object] | None = None) -> Config | None:
 
     ``warn`` is called with a sentence if a file is not used because it belongs to another user.
     """
-    named = os.environ.get(CONFIG)
-    if named:
-        return read_config(Path(named).expanduser().absolute())
+    configured = os.environ.get(CONFIG)
+    if configured:
+        return read_config(Path(configured).expanduser().absolute())
     try:
         here = Path.cwd()
     except OSError:
@@ -117,9 +117,9 @@ def read_config(path: Path) -> Config:
     options = {
         metric: {
             name: config.absolute(value) if isinstance(value, str) and value.startswith(_RELATIVE) else value
-            for name, value in own.items()
+            for name, value in metric_options.items()
         }
-        for metric, own in data.get("options", {}).items()
+        for metric, metric_options in data.get("options", {}).items()
     }
     if graph is not None and "://" not in graph:
         graph = config.absolute(graph)
@@ -204,11 +204,11 @@ def check_options(config: Config, metric: str, *, values: bool = True) -> dict[s
         kind = metric_kind(metric)
     except InputError as error:
         raise config.error(f"options.{metric}", str(error)) from None
-    own = dict(config.options[metric])
+    options = dict(config.options[metric])
     if not values:
-        return own
+        return options
     known = kind.options()
-    for name, value in own.items():
+    for name, value in options.items():
         key = f"options.{metric}.{name}"
         if name not in known:
             raise config.error(key, unknown_option(metric, name, known))
@@ -217,7 +217,7 @@ def check_options(config: Config, metric: str, *, values: bool = True) -> dict[s
                 check_option(metric, kind, name, value)
             except InputError as error:
                 raise config.error(key, str(error)) from None
-    return own
+    return options
 
 
 def unknown_option(metric: str, option: str, known: Iterable[str]) -> str:

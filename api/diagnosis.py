@@ -114,13 +114,13 @@ def _extras() -> Iterator[Check]:
             continue
         versions = {name: _version(name) for name in names}
         missing = [name for name, version in versions.items() if version is None]
-        there = ", ".join(f"{name} {version}" for name, version in versions.items() if version is not None)
+        installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version is not None)
         facts = {"packages": versions}
         if missing:
-            detail = f"not installed: {', '.join(missing)}" + (f"; installed: {there}" if there else "")
+            detail = f"not installed: {', '.join(missing)}" + (f"; installed: {installed}" if installed else "")
             yield Check("extras", extra, "missing", detail, install_command(missing, extra), facts)
         else:
-            yield Check("extras", extra, "ok", there, facts=facts)
+            yield Check("extras", extra, "ok", installed, facts=facts)
 
 
 def install_command(packages: Sequence[str], extra: str) -> str:
@@ -140,9 +140,9 @@ def _requirements() -> dict[str, list[str]]:
         if match is None:
             continue
         name, marker = match[1], match[2] or ""
-        other = _PLATFORM.search(marker)
+        platform_marker = _PLATFORM.search(marker)
         extra = _EXTRA.search(marker)
-        if name != DISTRIBUTION and not (other and other[1] == sys.platform):
+        if name != DISTRIBUTION and not (platform_marker and platform_marker[1] == sys.platform):
             names_by_extra.setdefault(extra[1] if extra else "", []).append(name)
     return names_by_extra
 
@@ -174,9 +174,9 @@ def _graph_of(config: Config | None, graph: str | None) -> tuple[str | None, str
     """Return the default graph, and who names it."""
     if graph:
         return graph, "--graph"
-    named = os.environ.get(GRAPH)
-    if named:
-        return named, GRAPH
+    from_environment = os.environ.get(GRAPH)
+    if from_environment:
+        return from_environment, GRAPH
     if config is not None and config.graph is not None:
         return config.graph, shown(config.path)
     return None, ""
@@ -234,9 +234,9 @@ def _on_server(name: str, origin: str, server: dict[str, str | None]) -> Iterato
         except TacitError as error:
             faults.append(error)
 
-    asking = threading.Thread(target=ping, daemon=True)
-    asking.start()
-    asking.join(_SECONDS)
+    thread = threading.Thread(target=ping, daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
     if faults:
         raise faults[0]
     if not answers:
@@ -273,11 +273,11 @@ def _index(store: KnowledgeGraph, name: str, digest: str) -> Check:
                 return Check("graph", "index", "ok", f"fresh: {home / digest}", facts={"index": "fresh"})
         except GraphError:  # of an older format, or damaged: built again
             continue
-    own = [] if "://" in name else [folder for folder in homes[:1] if folder.is_dir() and any(folder.iterdir())]
-    word = "stale: made of earlier contents of the graph, or by another version" if own else "none yet"
-    detail = f"{word}; the first scoring builds it"
+    is_stale = [] if "://" in name else [folder for folder in homes[:1] if folder.is_dir() and any(folder.iterdir())]
+    state = "stale: made of earlier contents of the graph, or by another version" if is_stale else "none yet"
+    detail = f"{state}; the first scoring builds it"
     return Check("graph", "index", "missing", detail, f"tacit index {shlex.quote(without_credentials(name))}",
-                 {"index": "stale" if own else "none"})  # fmt: skip
+                 {"index": "stale" if is_stale else "none"})  # fmt: skip
 
 
 def _kernels() -> Check:
@@ -296,27 +296,27 @@ def _models() -> Iterator[Check]:
     from ..reasoning.registry import METRIC_REGISTRY
 
     users: dict[tuple[str, str, str], list[str]] = {}
-    there: dict[tuple[str, str, str], bool] = {}
+    is_ready: dict[tuple[str, str, str], bool] = {}
     for name, kind in METRIC_REGISTRY.kinds().items():
         if kind.model:
             key = kind.model, kind.get_model, kind.extra
             users.setdefault(key, []).append(name)
-            there[key] = kind.has_model()
+            is_ready[key] = kind.has_model()
     for (model, get, extra), names in users.items():
-        is_there = there[model, get, extra]
-        detail = f"{'there' if is_there else 'not there'}; for {', '.join(names)}"
-        command = "" if is_there else get or install_command([model], extra)
-        yield Check("models", model, "ok" if is_there else "missing", detail, command, {"there": is_there, "for": names})
+        ready = is_ready[model, get, extra]
+        detail = f"{'there' if ready else 'not there'}; for {', '.join(names)}"
+        command = "" if ready else get or install_command([model], extra)
+        yield Check("models", model, "ok" if ready else "missing", detail, command, {"there": ready, "for": names})
     from ..reasoning.metrics.accent.extractors.t5 import DEFAULT_MODEL
     from ..reasoning.metrics.accent.metric import PAPER_ENCODER
     from ..reasoning.metrics.accent.tails.comet import DEFAULT_COMET
 
     published = {DEFAULT_COMET: "COMET", DEFAULT_MODEL: "extraction of events", PAPER_ENCODER: "encoder"}
-    for model, what in published.items():
-        is_there = is_cached(model)
-        detail = f"{'there' if is_there else 'not there'}; {what} of accent.profile=paper"
-        command = "" if is_there else f"hf download {model}"
-        yield Check("models", model, "ok" if is_there else "missing", detail, command, {"there": is_there, "for": ["accent"]})
+    for model, use in published.items():
+        ready = is_cached(model)
+        detail = f"{'there' if ready else 'not there'}; {use} of accent.profile=paper"
+        command = "" if ready else f"hf download {model}"
+        yield Check("models", model, "ok" if ready else "missing", detail, command, {"there": ready, "for": ["accent"]})
 
 
 def _scoring(config: Config | None, graph: bool) -> tuple[Check, tuple[str, ...]]:

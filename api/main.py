@@ -108,9 +108,9 @@ def _warn_of_other_tacit() -> None:
 
     site = Path(next(iter(sys.modules["tacit"].__path__))).parent
     with contextlib.suppress(OSError):
-        for other in site.glob("tacit-*.dist-info"):
+        for folder in site.glob("tacit-*.dist-info"):
             print(
-                f"tacit: the package {other.stem.replace('-', ' ')}, another project, is installed here too and shares the "
+                f"tacit: the package {folder.stem.replace('-', ' ')}, another project, is installed here too and shares the "
                 "import name with tacit-kg; run: pip uninstall --yes tacit && pip install --force-reinstall --no-deps tacit-kg",
                 file=sys.stderr,
             )

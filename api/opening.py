@@ -176,7 +176,7 @@ def check_files(file: str, *outputs: Path | None) -> None:
 def check_distinct(files: Sequence[str]) -> None:
     """Raise :class:`InputError` when a file is given twice."""
     for index, file in enumerate(files):
-        if file != "-" and any(other != "-" and Path(other).resolve() == Path(file).resolve() for other in files[:index]):
+        if file != "-" and any(earlier != "-" and Path(earlier).resolve() == Path(file).resolve() for earlier in files[:index]):
             raise InputError(f"{file} is given twice; give each file once")
 
 

@@ -256,9 +256,9 @@ def _server(ready: Callable[[], Awaitable[ServiceCaller]], settings: Settings, m
         return types.ListResourcesResult(resources=list(RESOURCES))
 
     async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        [*known] = [resource for resource in RESOURCES if resource.uri == params.uri]
-        if not known:
-            uris = " and ".join(one.uri for one in RESOURCES)
+        [*matches] = [resource for resource in RESOURCES if resource.uri == params.uri]
+        if not matches:
+            uris = " and ".join(resource.uri for resource in RESOURCES)
             raise MCPError(types.INVALID_PARAMS, f"unknown resource {params.uri[:200]!r}; the resources are {uris}")
         try:
             caller = await ready()
@@ -267,7 +267,7 @@ def _server(ready: Callable[[], Awaitable[ServiceCaller]], settings: Settings, m
         except (Refused, TacitError) as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
         return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=params.uri, mime_type=known[0].mime_type, text=text)]
+            contents=[types.TextResourceContents(uri=params.uri, mime_type=matches[0].mime_type, text=text)]
         )
 
     async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
@@ -314,10 +314,10 @@ async def serve_stdio(opening: Callable[[], FastAPI], settings: Settings, metric
             log("error", "opening", detail=str(error))
             raise
 
-    async with stdio_server() as (received, sent):
+    async with stdio_server() as (incoming, outgoing):
         task = asyncio.create_task(asyncio.to_thread(opened))
         server = _server(lambda: asyncio.shield(task), settings, metrics)
-        await server.run(received, sent, server.create_initialization_options())
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 def mount(app: FastAPI) -> None:

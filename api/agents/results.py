@@ -48,12 +48,12 @@ def _lines(value: Any, prefix: str = "") -> list[str]:
     if len(compact) <= _LINE or not value or not isinstance(value, dict | list):
         return [compact]
     if isinstance(value, dict):
-        left, right, members = "{", "}", [_lines(inner, f"{_json(str(name))}:") for name, inner in value.items()]
+        opening, closing, members = "{", "}", [_lines(inner, f"{_json(str(name))}:") for name, inner in value.items()]
     else:
-        left, right, members = "[", "]", [_lines(element) for element in value]
+        opening, closing, members = "[", "]", [_lines(element) for element in value]
     for lines in members[:-1]:
         lines[-1] += ","
-    return [prefix + left, *(line for lines in members for line in lines), right]
+    return [prefix + opening, *(line for lines in members for line in lines), closing]
 
 
 def _json(value: Any) -> str:
@@ -94,8 +94,8 @@ def output_schema(answers: Sequence[Any], left_out: Collection[str]) -> dict[str
     properties: dict[str, Any] = {}
     for answer in answers:
         schema = inlined(TypeAdapter(answer).json_schema(mode="serialization"), {*left_out, *_NEVER})
-        for name, own in _described(schema)["properties"].items():
-            properties[name] = own if properties.get(name, own) == own else _either(properties[name], own)
+        for name, member in _described(schema)["properties"].items():
+            properties[name] = member if properties.get(name, member) == member else _either(properties[name], member)
     return {"type": "object", "properties": {**properties, **_LONG}}
 
 
@@ -113,8 +113,8 @@ def inlined(schema: Any, hidden: Collection[str] = (), defined: Mapping[str, Any
     defined = schema.get("$defs", {}) if defined is None else defined
     if "$ref" in schema:
         return inlined(defined[schema["$ref"].rpartition("/")[2]], hidden, defined)
-    left = ("$defs", "title", "properties")
-    plain = {name: inlined(inner, hidden, defined) for name, inner in schema.items() if name not in left}
+    dropped = ("$defs", "title", "properties")
+    plain = {name: inlined(inner, hidden, defined) for name, inner in schema.items() if name not in dropped}
     members = schema.get("properties", {}).items()
     if members:
         plain["properties"] = {name: inlined(inner, hidden, defined) for name, inner in members if name not in hidden}
@@ -129,8 +129,8 @@ def _described(schema: Any) -> Any:
         return [_described(inner) for inner in schema]
     if not isinstance(schema, dict):
         return schema
-    left = ("default", "description", "properties")
-    plain = {name: _described(inner) for name, inner in schema.items() if name not in left}
+    dropped = ("default", "description", "properties")
+    plain = {name: _described(inner) for name, inner in schema.items() if name not in dropped}
     if schema.get("type") == "object" and "properties" in schema:
         texts = attributes(schema.get("description", ""))
         plain["properties"] = {

@@ -194,10 +194,10 @@ class Tool:
     def check(self, values: Mapping[str, Any]) -> Arguments:
         """Return the arguments that a client gave; null for one that may be left out means its default."""
         fields = self.arguments.model_fields
-        known = sorted(fields, key=_sort_key)
+        names = sorted(fields, key=_sort_key)
         for name in values:
-            if name not in known:
-                advice = did_you_mean(name, known, f"its arguments are {', '.join(known)}")
+            if name not in names:
+                advice = did_you_mean(name, names, f"its arguments are {', '.join(names)}")
                 raise InputError(f"the tool {self.name} has no argument {name[:60]!r}; {advice}")
         try:
             arguments = self.arguments.model_validate(

@@ -90,20 +90,20 @@ class AsyncClient(Methods):
         self, items: Iterable[StreamItem], metrics: Sequence[str] | None, explain: bool, concurrency: int, sizer: BatchSizer
     ) -> AsyncIterator[ItemScores]:
         """Yield rows in order, with at most ``concurrency`` concurrent requests; closing the generator cancels them."""
-        waiting: deque[tuple[Batch, Task[list[ItemScores]]]] = deque()
+        pending: deque[tuple[Batch, Task[list[ItemScores]]]] = deque()
         await self._apply_limits(sizer, concurrency)
         try:
             for batch in batches(items, sizer):
-                waiting.append((batch, create_task(self._rows(batch.items, metrics, explain, sizer))))
-                if len(waiting) >= concurrency:
-                    first, task = waiting.popleft()
-                    for row in first.filled(await task):
+                pending.append((batch, create_task(self._rows(batch.items, metrics, explain, sizer))))
+                if len(pending) >= concurrency:
+                    batch_sent, task = pending.popleft()
+                    for row in batch_sent.filled(await task):
                         yield row
-            while waiting:
-                first, task = waiting.popleft()
-                for row in first.filled(await task):
+            while pending:
+                batch_sent, task = pending.popleft()
+                for row in batch_sent.filled(await task):
                     yield row
         finally:
-            for _, task in waiting:
+            for _, task in pending:
                 task.cancel()
-            await gather(*(task for _, task in waiting), return_exceptions=True)
+            await gather(*(task for _, task in pending), return_exceptions=True)

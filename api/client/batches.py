@@ -16,9 +16,9 @@ from ...reasoning.scorer import ItemScores, StreamItem, checked
 MAX_BATCH_ITEMS = 1_000
 MAX_BATCH_CHARACTERS = 500_000  # characters, about half a megabyte of JSON
 
-_FIRST = 8
-_SECONDS = 5.0
-_NEW = 0.5  # the weight of the last answer in the average
+_FIRST_SIZE = 8
+_TARGET_SECONDS = 5.0
+_NEWEST_WEIGHT = 0.5  # the weight of the last answer in the average
 
 
 class BatchSizer:
@@ -28,7 +28,7 @@ class BatchSizer:
     time gives the seconds per item, and the next request has as many items as fit, but at most twice as many as before.
 
     Args:
-        most: maximum number of items per request; None: the service's limit.
+        largest: maximum number of items per request; None: the service's limit.
         timeout: base timeout of a request in seconds; larger batches get more.
 
     Attributes:
@@ -40,24 +40,25 @@ class BatchSizer:
             raise InputError(f"batch_size must be >= 1, not {largest}")
         self._largest = largest or MAX_BATCH_ITEMS
         self._timeout = timeout
-        self._aim = min(_SECONDS, timeout / 6)
-        self._each = 0.0
-        self.size = min(_FIRST, self._largest)
+        self._target_seconds = min(_TARGET_SECONDS, timeout / 6)
+        self._seconds_per_item = 0.0
+        self.size = min(_FIRST_SIZE, self._largest)
         self.characters = MAX_BATCH_CHARACTERS
 
     def keep_within(self, limits: Mapping[str, Any], requests: int = 1) -> None:
         """Apply the ``limits`` of ``/v1/info`` (any may be missing) for ``requests`` concurrent requests."""
         largest = [self._largest, limits.get("items", MAX_BATCH_ITEMS), limits.get("waiting_items", 1 << 30) // (2 * requests)]
         self._largest = max(1, min(largest))
-        self._aim = min(self._aim, limits.get("request_seconds", 60.0) / 6)
+        self._target_seconds = min(self._target_seconds, limits.get("request_seconds", 60.0) / 6)
         self.characters = max(1, min(MAX_BATCH_CHARACTERS, limits.get("body_bytes", 1 << 30) // 8))
         self.size = min(self.size, self._largest)
 
     def succeeded(self, items: int, seconds: float) -> None:
         """Adapt the size after a request of ``items`` that took ``seconds``."""
-        each = max(seconds, 1e-6) / items
-        self._each = each if not self._each else _NEW * each + (1 - _NEW) * self._each
-        self.size = max(1, min(self._largest, 2 * items, 2 * self.size, int(self._aim / self._each)))
+        seconds_per_item = max(seconds, 1e-6) / items
+        mean = self._seconds_per_item or seconds_per_item
+        self._seconds_per_item = _NEWEST_WEIGHT * seconds_per_item + (1 - _NEWEST_WEIGHT) * mean
+        self.size = max(1, min(self._largest, 2 * items, 2 * self.size, int(self._target_seconds / self._seconds_per_item)))
 
     def reduce(self) -> None:
         """Halve the size, after the service was busy or refused a batch."""
@@ -65,7 +66,7 @@ class BatchSizer:
 
     def timeout(self, items: int) -> float:
         """Return the timeout of a request of ``items``: the base timeout plus three times the expected duration, in seconds."""
-        return self._timeout + 3 * items * self._each
+        return self._timeout + 3 * items * self._seconds_per_item
 
 
 @dataclass(slots=True)
@@ -78,10 +79,10 @@ class Batch:
 
     def filled(self, answers: Sequence[ItemScores]) -> Iterator[ItemScores]:
         """Yield all rows in order, with those of the service (one per item) in their places and with the items' own IDs."""
-        rest = zip(self.scored, answers, strict=True)
+        sent = zip(self.scored, answers, strict=True)
         for row in self.rows:
             if row is None:
-                item, answer = next(rest)
+                item, answer = next(sent)
                 row = ItemScores(item.id, answer.scores, answer.error, item=item)
             yield row
 
@@ -101,11 +102,11 @@ def batches(items: Iterable[StreamItem], sizer: BatchSizer) -> Iterator[Batch]:
         if isinstance(item, ItemScores):
             batch.rows.append(item)
         else:
-            long = len(item.response) + sum(map(len, item.history)) + sum(map(len, item.references))
-            if batch.items and length + long > sizer.characters:
+            characters = len(item.response) + sum(map(len, item.history)) + sum(map(len, item.references))
+            if batch.items and length + characters > sizer.characters:
                 yield batch
                 batch, length = Batch(), 0
-            length += long
+            length += characters
             batch.rows.append(None)
             batch.scored.append(item)
             batch.items.append(body_of(item))

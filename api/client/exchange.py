@@ -41,8 +41,8 @@ def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise InputError("the API key has characters that no key has; give it as tacit keys add printed it")
     headers = {"Accept": "application/json", "User-Agent": "tacit-client", **({"Authorization": f"Bearer {key}"} if key else {})}
-    connecting = min(timeout, 10.0)
-    return {"base_url": url.rstrip("/"), "headers": headers, "timeout": httpx.Timeout(timeout, connect=connecting)}
+    connect_timeout = min(timeout, 10.0)
+    return {"base_url": url.rstrip("/"), "headers": headers, "timeout": httpx.Timeout(timeout, connect=connect_timeout)}
 
 
 def answer_of(response: httpx.Response, read: Callable[[Any], T]) -> T:

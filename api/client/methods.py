@@ -213,7 +213,7 @@ class Methods(ABC):
         )  # fmt: skip
 
     async def _get(self, path: str, read: Callable[[Any], T], **parameters: Any) -> T:
-        return await self._send(read, lambda: self._http.build_request("GET", path, params=_given(parameters)))
+        return await self._send(read, lambda: self._http.build_request("GET", path, params=_without_none(parameters)))
 
     async def _post(self, path: str, read: Callable[[Any], T], **body: Any) -> T:
         return await self._send(read, lambda: self._http.build_request("POST", path, content=_json(body), headers=_IS_JSON))
@@ -225,25 +225,25 @@ class Methods(ABC):
 
         ``sizer`` gets the result of a request of ``size`` items.
         """
-        began, attempt = monotonic(), 0
+        started, attempt = monotonic(), 0
         while True:
             attempt += 1
-            sent, sending = monotonic(), request()
+            attempt_started, built = monotonic(), request()
             wait: float | None
             try:
-                response = await self._transmit(sending)
+                response = await self._transmit(built)
             except httpx.TransportError as error:
                 # after a read timeout there is no retry, which would cost the service the same again
-                wait = None if isinstance(error, httpx.ReadTimeout) else self._retry.wait(attempt, monotonic() - began)
+                wait = None if isinstance(error, httpx.ReadTimeout) else self._retry.wait(attempt, monotonic() - started)
                 if wait is None:
-                    raise unreachable(sending.url, error) from error
+                    raise unreachable(built.url, error) from error
             else:
                 busy = response.status_code in RETRY_STATUSES
-                wait = self._retry.wait(attempt, monotonic() - began, response.headers.get("Retry-After")) if busy else None
+                wait = self._retry.wait(attempt, monotonic() - started, response.headers.get("Retry-After")) if busy else None
                 if sizer is not None and busy:
                     sizer.reduce()
                 elif sizer is not None and response.is_success:
-                    sizer.succeeded(size, monotonic() - sent)
+                    sizer.succeeded(size, monotonic() - attempt_started)
                 if wait is None:
                     return answer_of(response, read)
             await self._pause(wait)
@@ -305,10 +305,10 @@ _IS_JSON = {"Content-Type": "application/json"}
 
 
 def _json(body: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(_given(body))
+    return orjson.dumps(_without_none(body))
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values without those that are None, whose default the service has."""
     return {name: value for name, value in values.items() if value is not None}
 

@@ -47,10 +47,10 @@ def tacit_scorer(
         history, response = _dialogue(state)
         references = [text for text in target if text]
         results = await run_sync(judge, history, response, references)
-        headline, words, metadata = results[0], in_words(results), metadata_of(results)
+        headline, explanation, metadata = results[0], in_words(results), metadata_of(results)
         if headline.value is None:
-            return Score.unscored(reason=headline.label, answer=response, explanation=words, metadata=metadata)
-        return Score(value=headline.value, answer=response, explanation=words, metadata=metadata)
+            return Score.unscored(reason=headline.label, answer=response, explanation=explanation, metadata=metadata)
+        return Score(value=headline.value, answer=response, explanation=explanation, metadata=metadata)
 
     return score
 
@@ -65,8 +65,8 @@ def _dialogue(state: TaskState) -> tuple[tuple[str, ...], str]:
 
     messages = [{"role": message.role, "content": message.text} for message in state.messages if message.text.strip()]
     last = max((index for index, message in enumerate(messages) if message["role"] == "assistant"), default=None)
-    replied = messages[last]["content"] if last is not None else ""
-    response = state.output.completion if state.output.choices else replied
-    if last is not None and replied.strip() == response.strip():
+    reply = messages[last]["content"] if last is not None else ""
+    response = state.output.completion if state.output.choices else reply
+    if last is not None and reply.strip() == response.strip():
         messages = messages[:last]
     return history_of({"messages": messages}), response

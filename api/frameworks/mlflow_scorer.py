@@ -64,10 +64,10 @@ def tacit_scorer(
         expected = (expectations or {}).get("expected_response")
         return _feedback(judge(history, response, [expected] if expected else ()))
 
-    passing = None if judge.threshold is None else judge.passes
-    about = "Commonsense score of a response, with its evidence."
-    made: Scorer = scorer(score, name=name, description=about, pass_if=passing)
-    return made
+    passes = None if judge.threshold is None else judge.passes
+    description = "Commonsense score of a response, with its evidence."
+    result: Scorer = scorer(score, name=name, description=description, pass_if=passes)
+    return result
 
 
 def history_in(inputs: Any) -> tuple[str, ...]:

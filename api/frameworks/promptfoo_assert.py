@@ -90,23 +90,23 @@ def _history(context: Mapping[str, Any], name: str | None) -> tuple[str, ...]:
         raise InputError(
             f"the test has neither a variable {_HISTORY!r} nor a prompt; give the turns before the output in one of them"
         )
-    listed = _listed(prompt)
-    return _turns(listed, "the prompt") if listed is not None else (prompt,)
+    messages = _parsed_list(prompt)
+    return _turns(messages, "the prompt") if messages is not None else (prompt,)
 
 
 def _turns(value: Any, what: str) -> tuple[str, ...]:
     """Return the turns in a list of texts or messages, or in a text."""
     from ...loaders.dialogues import BrokenRecord, history_of
 
-    listed = _listed(value) if isinstance(value, str) else value
-    of_messages = isinstance(listed, list) and bool(listed) and isinstance(listed[0], dict)
+    entries = _parsed_list(value) if isinstance(value, str) else value
+    of_messages = isinstance(entries, list) and bool(entries) and isinstance(entries[0], dict)
     try:
-        return history_of({"messages": listed} if of_messages else {"history": value})
+        return history_of({"messages": entries} if of_messages else {"history": value})
     except BrokenRecord as broken:
         raise InputError(f"{what} cannot be read as a history: {broken}; give a list of texts, or of messages") from None
 
 
-def _listed(text: Any) -> list[Any] | None:
+def _parsed_list(text: Any) -> list[Any] | None:
     """Return the list in a JSON text; None when it is something else."""
     if not isinstance(text, str) or not text.lstrip().startswith("["):
         return None

@@ -162,7 +162,7 @@ class ResponseScorer:
         from ..opening import with_vectors
 
         names = self.metrics
-        options = {name: with_vectors(dict(own)) for name, own in (self._options or {}).items()}
+        options = {name: with_vectors(dict(values)) for name, values in (self._options or {}).items()}
         graph = self.graph if any(metric_kind(name).graph for name in names) else None
         return Reasoner(graph, names, options=options)
 
@@ -192,7 +192,7 @@ def metadata_of(results: Sequence[MetricResult]) -> dict[str, Any]:
     del metadata["value"]
     if headline.label:
         metadata["label"] = headline.label
-    return metadata | ({"others": [other.to_dict() for other in others]} if others else {})
+    return metadata | ({"others": [result.to_dict() for result in others]} if others else {})
 
 
 def _named(metrics: str | Sequence[str] | None) -> tuple[str, ...] | None:

@@ -44,7 +44,7 @@ def report_page(
     explanations: Mapping[tuple[str, int], Explanation],
 ) -> str:
     """Return the report of a run, with ``explanations`` of the worst and the best items by metric and place in the input."""
-    body = [f"<h1>{safe(title)}</h1>", as_table(("", ""), facts, numbers=0, head=False)]
+    body = [f"<h1>{safe(title)}</h1>", as_table(("", ""), facts, numbers=0, with_head=False)]
     tally = collected.tally
     if tally.errors:
         shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)}"
@@ -64,8 +64,8 @@ def report_page(
 
 def page(title: str, body: Sequence[str]) -> str:
     """Return a complete HTML document with this package's style and script."""
-    here = files(__package__)
-    style, script = (here.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    package = files(__package__)
+    style, script = (package.joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -82,16 +82,18 @@ def safe(text: object) -> str:
     return escape(printable(str(text)))
 
 
-def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, head: bool = True) -> str:
+def as_table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: int, *, with_head: bool = True) -> str:
     """Return a table whose columns from index ``numbers`` on are right-aligned numbers (0: none)."""
 
     def kind(index: int) -> str:
         return ' class="number"' if numbers and index >= numbers else ""
 
-    first = "".join(f'<th scope="col"{kind(index)}>{safe(name)}</th>' for index, name in enumerate(columns))
-    lines = ["<tr>" + "".join(f"<td{kind(index)}>{safe(cell)}</td>" for index, cell in enumerate(row)) + "</tr>" for row in rows]
-    top = f"<thead><tr>{first}</tr></thead>" if head else ""
-    return f'<div class="scroll"><table>{top}<tbody>{"".join(lines)}</tbody></table></div>'
+    heading_cells = "".join(f'<th scope="col"{kind(index)}>{safe(name)}</th>' for index, name in enumerate(columns))
+    body_rows = [
+        "<tr>" + "".join(f"<td{kind(index)}>{safe(cell)}</td>" for index, cell in enumerate(row)) + "</tr>" for row in rows
+    ]
+    head = f"<thead><tr>{heading_cells}</tr></thead>" if with_head else ""
+    return f'<div class="scroll"><table>{head}<tbody>{"".join(body_rows)}</tbody></table></div>'
 
 
 def _summary(collected: Collected) -> str:
@@ -134,16 +136,16 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
     worst, best = column.worst, column.best
     if column.number <= EXTREMES:
         worst = []
-    taken = {position for _, position, _ in worst}
-    for what, rows in (("Worst", worst), ("Best", [row for row in best if row[1] not in taken])):
+    shown_positions = {position for _, position, _ in worst}
+    for what, rows in (("Worst", worst), ("Best", [row for row in best if row[1] not in shown_positions])):
         if rows:
             yield f"<h3>{what}</h3>"
         for value, position, item in rows:
             explanation = explanations.get((name, position))
-            shown = f"{value:.3f}"
+            label = f"{value:.3f}"
             if explanation is not None and explanation.score.percentile is not None:
-                shown += f", percentile {explanation.score.percentile:g}"
-            yield f'<p><b>{safe(item.id)}</b> <span class="quiet">{shown}</span></p>'
+                label += f", percentile {explanation.score.percentile:g}"
+            yield f'<p><b>{safe(item.id)}</b> <span class="quiet">{label}</span></p>'
             if explanation is not None:
                 yield explained(explanation)
 
@@ -151,8 +153,8 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
 def explained(explanation: Explanation, width: int = 960) -> str:
     """Return one explanation: the picture, and collapsible the text and the claims."""
     claims = explanation.claims
-    words = "\n".join([*explanation.history, f"> {explanation.response}", "", explanation.text()])
-    details = f"<details><summary>In words</summary><pre>{safe(words)}</pre></details>"
+    text = "\n".join([*explanation.history, f"> {explanation.response}", "", explanation.text()])
+    details = f"<details><summary>In words</summary><pre>{safe(text)}</pre></details>"
     if claims:
         query = explanation.to_dict()["query"]
         edges = "\n".join(
@@ -170,21 +172,21 @@ def _list(collected: Collected) -> Iterator[str]:
     """Yield the sortable and searchable table of items."""
     names = list(collected.columns)
     rows = sorted(collected.listed, key=lambda row: row.place)
-    drawn = "" if len(rows) == collected.tally.scored else f", a random sample of {len(rows):,} of {collected.tally.scored:,}"
-    yield f'<section class="list"><h2>Items{drawn}</h2>'
+    sampled = "" if len(rows) == collected.tally.scored else f", a random sample of {len(rows):,} of {collected.tally.scored:,}"
+    yield f'<section class="list"><h2>Items{sampled}</h2>'
     yield '<p><label>Search <input type="search" autocomplete="off"></label> <span class="quiet" role="status"></span></p>'
-    heads = [("id", ""), ("last turn", ""), ("response", ""), *((name, ' class="number"') for name in names)]
-    first = "".join(f'<th scope="col"{kind}><button>{safe(name)}</button></th>' for name, kind in heads)
-    yield f'<div class="scroll"><table><thead><tr>{first}</tr></thead><tbody>'
+    headings = [("id", ""), ("last turn", ""), ("response", ""), *((name, ' class="number"') for name in names)]
+    heading_cells = "".join(f'<th scope="col"{kind}><button>{safe(name)}</button></th>' for name, kind in headings)
+    yield f'<div class="scroll"><table><thead><tr>{heading_cells}</tr></thead><tbody>'
     for row in rows:
         cells = "".join(f"<td>{safe(cell)}</td>" for cell in (row.id, row.last, row.response))
         for name in names:
             value = row.values.get(name, float("nan"))
-            known = "" if isnan(value) else f"{value!r}"
-            shown = "" if isnan(value) else f"{value:.3f}"
+            sort_key = "" if isnan(value) else f"{value!r}"
+            label = "" if isnan(value) else f"{value:.3f}"
             if name in row.percentiles:
-                shown += f' <small title="percentile">{row.percentiles[name]:g}</small>'
-            cells += f'<td class="number" data-value="{known}">{shown}</td>'
+                label += f' <small title="percentile">{row.percentiles[name]:g}</small>'
+            cells += f'<td class="number" data-value="{sort_key}">{label}</td>'
         yield f"<tr>{cells}</tr>"
     yield "</tbody></table></div></section>"
 
@@ -198,7 +200,7 @@ def comparison_page(comparison: SystemComparison, first: str, second: str) -> st
     """Return the page; ``first`` and ``second`` name the inputs."""
     heads = ("metric", "pairs", "A", "B", "B - A", "95% interval", "p", "B better", "equal", "A better")
     body = [
-        "<h1>Two systems compared</h1>", as_table(("", ""), [("A", first), ("B", second)], numbers=0, head=False),
+        "<h1>Two systems compared</h1>", as_table(("", ""), [("A", first), ("B", second)], numbers=0, with_head=False),
         as_table(heads, [_difference(row) for row in comparison.metrics], numbers=1),
         '<p class="quiet">Intervals and p-values are of a bootstrap over conversations.</p>',
     ]  # fmt: skip
@@ -213,9 +215,9 @@ def _difference(row: PairedDifference) -> tuple[str, ...]:
     def number(value: float | None, form: str = ".3f") -> str:
         return "" if value is None else format(value, form)
 
-    between = "" if row.low is None or row.high is None else f"{row.low:+.3f} to {row.high:+.3f}"
+    interval = "" if row.low is None or row.high is None else f"{row.low:+.3f} to {row.high:+.3f}"
     return (
-        row.metric, f"{row.n:,}", number(row.first), number(row.second), number(row.difference, "+.3f"), between,
+        row.metric, f"{row.n:,}", number(row.first), number(row.second), number(row.difference, "+.3f"), interval,
         number(row.p, ".4f"), f"{row.wins:,}", f"{row.ties:,}", f"{row.losses:,}",
     )  # fmt: skip
 
@@ -224,7 +226,8 @@ def _contrast(pair: ContrastedItem) -> str:
     """Return a pair: the history above, the explanations of both responses beside each other."""
     turns = "".join(f"<p>{safe(turn)}</p>" for turn in pair.history)
     sides = "".join(
-        _side(*side, pair.history) for side in (("A", pair.first, pair.first_score), ("B", pair.second, pair.second_score))
+        _side(name, response, score, pair.history)
+        for name, response, score in (("A", pair.first, pair.first_score), ("B", pair.second, pair.second_score))
     )
     return f'<section class="contrast">{turns}<div class="sides">{sides}</div></section>'
 

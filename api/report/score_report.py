@@ -209,22 +209,23 @@ def histogram(values: Sequence[float], name: str) -> str:
     counts, smallest, largest = counted(values)
     highest = max(counts)
     width = (_WIDTH - 2 * _LEFT) / len(counts)
-    room = _HEIGHT - _BOTTOM - _TOP
-    marks = []
+    plot_height = _HEIGHT - _BOTTOM - _TOP
+    bars = []
     for index, number in enumerate(counts):
-        height = room * number / highest
+        height = plot_height * number / highest
         start, end = (smallest + (largest - smallest) * edge / len(counts) for edge in (index, index + 1))
-        marks.append(
-            f'<rect x="{_LEFT + index * width + 0.5:.1f}" y="{_TOP + room - height:.1f}" width="{max(width - 1, 0.5):.1f}" '
-            f'height="{height:.1f}" fill="#0072b2"><title>{start:.3f} to {end:.3f}: {number:,}</title></rect>'
+        bars.append(
+            f'<rect x="{_LEFT + index * width + 0.5:.1f}" y="{_TOP + plot_height - height:.1f}" '
+            f'width="{max(width - 1, 0.5):.1f}" height="{height:.1f}" fill="#0072b2">'
+            f"<title>{start:.3f} to {end:.3f}: {number:,}</title></rect>"
         )
-    floor = _HEIGHT - _BOTTOM
+    baseline = _HEIGHT - _BOTTOM
     title = escape(f"Histogram of {name}, {smallest:.3f} to {largest:.3f}, at most {highest:,} values in a bin")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
         f'role="img" aria-label="{title}" font-family="Helvetica, Arial, sans-serif" font-size="11" fill="#57606a">'
-        f'<title>{title}</title><rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>{"".join(marks)}'
-        f'<path d="M{_LEFT} {floor}H{_WIDTH - _LEFT}" stroke="#8a94a0"/><text x="{_LEFT}" y="{floor + 15}">{smallest:.3f}</text>'
-        f'<text x="{_WIDTH - _LEFT}" y="{floor + 15}" text-anchor="end">{largest:.3f}</text>'
+        f'<title>{title}</title><rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>{"".join(bars)}'
+        f'<path d="M{_LEFT} {baseline}H{_WIDTH - _LEFT}" stroke="#8a94a0"/><text x="{_LEFT}" y="{baseline + 15}">'
+        f'{smallest:.3f}</text><text x="{_WIDTH - _LEFT}" y="{baseline + 15}" text-anchor="end">{largest:.3f}</text>'
         f'<text x="{_LEFT}" y="12">{highest:,}</text></svg>'
     )

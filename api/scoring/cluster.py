@@ -155,14 +155,14 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[N
         raise InputError(
             f"{address} is an address of Ray Client, which cannot stream shards; run tacit on a node, with --address auto"
         )
-    own: dict[str, Any] = {"num_cpus": workers or os.cpu_count() or 1, "object_store_memory": _STORE_BYTES}
+    local_settings: dict[str, Any] = {"num_cpus": workers or os.cpu_count() or 1, "object_store_memory": _STORE_BYTES}
     try:
         ray.init(
             address=address or "local",
             include_dashboard=False if address is None else None,
             log_to_driver=False,
             logging_level=logging.ERROR,
-            **(own if address is None else {}),
+            **(local_settings if address is None else {}),
         )
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
@@ -177,11 +177,11 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[N
 def _quiet_context(data: Any) -> Iterator[None]:
     """Configure Ray Data to send each shard in a block of its own, and to show no progress of its own."""
     context = data.DataContext.get_current()
-    wanted = {"target_max_block_size": 1, "enable_progress_bars": False, "print_on_execution_start": False}
-    before = {name: getattr(context, name) for name in wanted}
+    settings = {"target_max_block_size": 1, "enable_progress_bars": False, "print_on_execution_start": False}
+    before = {name: getattr(context, name) for name in settings}
     logger = logging.getLogger("ray.data")
     level = logger.level
-    for name, value in wanted.items():
+    for name, value in settings.items():
         setattr(context, name, value)
     logger.setLevel(logging.ERROR)
     try:

@@ -67,19 +67,19 @@ def score_frame(
     from ...reasoning import Reasoner
 
     table = _table(frame)
-    named = _renamed(table, columns or {})
-    if not has_items(set(named.column_names)):
+    renamed = _renamed(table, columns or {})
+    if not has_items(set(renamed.column_names)):
         raise InputError(
             f"the frame has the columns {', '.join(table.column_names) or '(none)'}; wanted are history and response, or turns, "
             'or messages, so name the columns that hold them, e.g. columns={"history": "context", "response": "answer"}'
         )
-    chosen = reasoner or Reasoner()
-    names = [metric.name for metric in chosen.metrics]
+    scorer = reasoner or Reasoner()
+    names = [metric.name for metric in scorer.metrics]
     row_numbers: list[int] = []
     parts: list[pa.Table] = []
     schema = _schema(names, explain)
     with Meter("scoring", None, noun="items", quiet=quiet) as meter:
-        rows = chosen.stream(_items(named, row_numbers), batch_size=batch_size, explain=explain)
+        rows = scorer.stream(_items(renamed, row_numbers), batch_size=batch_size, explain=explain)
         while block := list(islice(rows, _BATCH)):
             parts.append(pa.Table.from_pylist([_row(row, names, explain) for row in block], schema))
             meter.add(len(block))
@@ -114,9 +114,9 @@ def _renamed(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
     for field, column in columns.items():
         if column not in table.column_names:
             raise InputError(f"the frame has no column {column!r} for {field}; it has {', '.join(table.column_names)}")
-    kept = [name for name in table.column_names if name not in columns or columns[name] == name]
+    names = [name for name in table.column_names if name not in columns or columns[name] == name]
     field_of = {column: field for field, column in columns.items()}
-    return table.select(kept).rename_columns([field_of.get(name, name.strip().lower()) for name in kept])
+    return table.select(names).rename_columns([field_of.get(name, name.strip().lower()) for name in names])
 
 
 def _items(table: pa.Table, row_numbers: list[int]) -> Iterator[Item | ItemError]:

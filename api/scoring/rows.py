@@ -150,8 +150,8 @@ def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
     columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in kinds)]
     with pq.ParquetFile(output) as file:
         for batch in file.iter_batches(_BATCH, columns=columns):
-            for sheet in batch.to_pylist():
-                yield score_of_columns(sheet, names)
+            for columns_of_row in batch.to_pylist():
+                yield score_of_columns(columns_of_row, names)
 
 
 def score_of_columns(sheet: Mapping[str, Any], names: Sequence[str]) -> ItemScores:

@@ -77,15 +77,15 @@ class WorkFolder:
 
     def _begin(self, identity: dict[str, Any], resume: bool) -> None:
         """Read the journal or start one."""
-        begun, size = self._read()
-        if begun is not None and resume:
-            self._check_identity(begun, identity)
+        earlier, size = self._read()
+        if earlier is not None and resume:
+            self._check_identity(earlier, identity)
         elif self.done:
             rows = count(sum(tally.rows for tally in self.done.values()))
             raise InputError(
                 f"{self.folder} has {rows} rows of an unfinished run; continue with --resume, or delete the folder to start over"
             )
-        if begun is None or not resume:
+        if earlier is None or not resume:
             size = 0
         os.ftruncate(self._journal, size)
         self._clean(keep=True)
@@ -95,7 +95,7 @@ class WorkFolder:
 
     def _read(self) -> tuple[dict[str, Any] | None, int]:
         """Return the identity in the journal (None: none), and the size of its complete lines in bytes; fills :attr:`done`."""
-        begun: dict[str, Any] | None = None
+        identity: dict[str, Any] | None = None
         size = 0
         with (self.folder / _JOURNAL).open("rb") as journal:
             for line in journal:
@@ -104,24 +104,24 @@ class WorkFolder:
                 except ValueError:
                     row = None
                 if not isinstance(row, dict):  # an incomplete last line of a killed run, or not a journal
-                    if begun is None and line.endswith(b"\n"):
+                    if identity is None and line.endswith(b"\n"):
                         raise self._unknown()
                     break
                 size += len(line)
-                if begun is None:
-                    begun = row
-                    if begun.get("tacit") != _FORMAT:
+                if identity is None:
+                    identity = row
+                    if identity.get("tacit") != _FORMAT:
                         raise self._unknown()
                     continue
                 if "part" not in row:
                     self._damaged = row.get("damaged", False)
-                    begun["input"] = row.get("input", begun.get("input"))
+                    identity["input"] = row.get("input", identity.get("input"))
                     continue
                 with suppress(OSError):
                     if self._path(row["part"]).stat().st_size == row["bytes"]:
                         self.done[row["part"]] = Tally.from_dict(row["tally"])
                         self.digests[row["part"]] = row.get("sha256")
-        return begun, size
+        return identity, size
 
     def _unknown(self) -> InputError:
         return InputError(f"{self.folder} has no run that this version can resume; move it away to start over")
@@ -134,15 +134,16 @@ class WorkFolder:
             if match and not (keep and int(match[1]) in self.done and path == self._path(int(match[1]))):
                 path.unlink()
 
-    def _check_identity(self, begun: dict[str, Any], identity: dict[str, Any]) -> None:
+    def _check_identity(self, earlier: dict[str, Any], identity: dict[str, Any]) -> None:
         """Raise InputError if the run of the journal differs from this one; another input is allowed after a damaged one."""
-        for key, called in _DIFFERENCES.items():
-            if key == "input" and self._damaged and begun.get(key) != identity[key]:
+        for key, difference in _DIFFERENCES.items():
+            if key == "input" and self._damaged and earlier.get(key) != identity[key]:
                 self.replaced = True
                 continue
-            if begun.get(key) != identity[key]:
+            if earlier.get(key) != identity[key]:
                 raise InputError(
-                    f"{self.folder} is of a run with {called}; repeat the command of that run, or delete the folder to start over"
+                    f"{self.folder} is of a run with {difference}; repeat the command of that run, or delete the folder to start "
+                    "over"
                 )
 
     def keep(self, part: Part) -> None:
@@ -153,10 +154,10 @@ class WorkFolder:
 
     def compare(self, shards: Iterable[Shard | int]) -> None:
         """Delete stored shards whose records are not those of ``shards``, the shards of the new input."""
-        now: dict[int, str] = {}
+        new_digests: dict[int, str] = {}
         with suppress(DamagedInput):  # the new input may end early too
-            now.update((shard.number, shard.digest) for shard in shards if isinstance(shard, Shard))
-        for number in [number for number, known in self.digests.items() if now.get(number) != known]:
+            new_digests.update((shard.number, shard.digest) for shard in shards if isinstance(shard, Shard))
+        for number in [number for number, stored_digest in self.digests.items() if new_digests.get(number) != stored_digest]:
             self._path(number).unlink(missing_ok=True)
             del self.done[number], self.digests[number]
         self._log({"input": self._input, "damaged": False})
@@ -317,20 +318,20 @@ def score_file(
     if graph is not None and not isinstance(graph, Address):
         graph = Address(os.fspath(graph))
     names = tuple(metrics)
-    own_options = {name: dict((options or {}).get(name, {})) for name in names}
-    stray = sorted(set(options or ()) - set(names))
-    if stray:
-        raise InputError(f"options has {stray[0]!r}, which is not in metrics; add it there, or leave its options out")
+    options_by_metric = {name: dict((options or {}).get(name, {})) for name in names}
+    unknown = sorted(set(options or ()) - set(names))
+    if unknown:
+        raise InputError(f"options has {unknown[0]!r}, which is not in metrics; add it there, or leave its options out")
     if engine not in get_args(EngineName):
         raise InputError(f"engine must be {' or '.join(get_args(EngineName))}, not {engine!r}")
     try:
-        chosen = Form.of(target) if form is None else Form(form)
+        output_form = Form.of(target) if form is None else Form(form)
     except ValueError:
         raise InputError(f"form must be {' or '.join(member.value for member in Form)}, not {form!r}") from None
     plan = Plan(
         path,
         names,
-        own_options,
+        options_by_metric,
         graph,
         engine,
         explain=explain,
@@ -338,7 +339,7 @@ def score_file(
         strict=strict,
         batch_size=batch_size,
         lines=shard_lines,
-        form=chosen,
+        form=output_form,
         columns=dict(columns) if columns else None,
     )
     return run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=progress, tell=tell)
@@ -427,7 +428,7 @@ def _complete(plan: Plan, target: Path, signatures: dict[str, str]) -> Tally | N
     return tally
 
 
-def _kept(work: WorkFolder) -> str:
+def _kept_rows(work: WorkFolder) -> str:
     if work.done:
         return f"{count(work.rows)} rows are kept in {work.folder}; continue with the same command and --resume"
     return "nothing is kept, since no shard was finished; use smaller shards (--shard-lines) to keep rows earlier"
@@ -450,11 +451,11 @@ def _score_on_cluster(plan: Plan, work: WorkFolder, cluster: Cluster, signatures
         return shards
     from .cluster import score_on_cluster
 
-    for part, theirs in score_on_cluster(plan, frozenset(work.done), cluster.address, cluster.workers):
-        if theirs != signatures:
+    for part, worker_signatures in score_on_cluster(plan, frozenset(work.done), cluster.address, cluster.workers):
+        if worker_signatures != signatures:
             raise TacitError(
-                f"a worker has the signatures {', '.join(theirs.values())}, this machine {', '.join(signatures.values())}; "
-                "give every node of the cluster the same graph and models"
+                f"a worker has the signatures {', '.join(worker_signatures.values())}, "
+                f"this machine {', '.join(signatures.values())}; give every node of the cluster the same graph and models"
             )
         if part.number not in work.done:  # a shard may come twice when a node has died
             work.keep(part)
@@ -492,13 +493,13 @@ def _work(plan: Plan, target: Path, signatures: dict[str, str], *, resume: bool,
         raise
     except KeyboardInterrupt:
         if seekable:
-            tell(f"stopped; {_kept(work)}")
+            tell(f"stopped; {_kept_rows(work)}")
         if not (seekable and work.done):
             work.discard()
         raise
     except BaseException:
         if seekable and work.done:
-            tell(_kept(work))
+            tell(_kept_rows(work))
         else:
             work.discard()
         raise

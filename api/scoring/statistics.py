@@ -69,16 +69,16 @@ class Tally(Json):
         if len(self.faults) < SHOWN_ERRORS:
             self.faults.append(fault)
 
-    def merge(self, later: Tally) -> None:
+    def merge(self, other: Tally) -> None:
         """Add the counts of ``later`` items."""
-        self.scored += later.scored
-        self.errors += later.errors
-        self.faults += later.faults[: SHOWN_ERRORS - len(self.faults)]
-        for name, number in later.judged.items():
+        self.scored += other.scored
+        self.errors += other.errors
+        self.faults += other.faults[: SHOWN_ERRORS - len(self.faults)]
+        for name, number in other.judged.items():
             self.judged[name] = self.judged.get(name, 0) + number
-            self.sums[name] = self.sums.get(name, 0.0) + later.sums[name]
-        for name, percentiles in later.percentiles.items():
+            self.sums[name] = self.sums.get(name, 0.0) + other.sums[name]
+        for name, percentiles in other.percentiles.items():
             self.percentiles[name] = self.percentiles.get(name, 0.0) + percentiles
-        for name, notes in later.unjudged.items():
+        for name, notes in other.unjudged.items():
             for note, number in notes.items():
                 self._note(name, note, number)

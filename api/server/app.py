@@ -127,10 +127,10 @@ def _openapi(app: FastAPI, plain: Any) -> dict[str, Any]:
     document: dict[str, Any] = plain()
     models = [(model, "validation") for model in (*schemas.EXAMPLES, schemas.ProblemDocument)]
     _, defined = models_json_schema(models, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
-    described = document.setdefault("components", {}).setdefault("schemas", {})
+    component_schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
-        described.pop(name, None)
-    described.update(defined["$defs"])
+        component_schemas.pop(name, None)
+    component_schemas.update(defined["$defs"])
     document["components"]["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer"},
         "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -155,11 +155,11 @@ def mount_page(app: FastAPI) -> None:
     folder = Path(str(files("tacit.api"))) / "page"
     if not (folder / "index.html").is_file():
         return
-    kept = _StaticFiles(directory=folder)
-    style = _StaticFiles(directory=str(files("tacit.reasoning") / "explanation"))
+    page_files = _StaticFiles(directory=folder)
+    style_files = _StaticFiles(directory=str(files("tacit.reasoning") / "explanation"))
 
     async def page(name: str, request: Request) -> Response:
-        response = await kept.get_response(name, request.scope)
+        response = await page_files.get_response(name, request.scope)
         response.headers["Content-Security-Policy"] = _POLICY
         return response
 
@@ -173,9 +173,9 @@ def mount_page(app: FastAPI) -> None:
 
     @app.get("/static/picture.css", include_in_schema=False)
     async def picture_style(request: Request) -> Response:
-        return await style.get_response("picture.css", request.scope)
+        return await style_files.get_response("picture.css", request.scope)
 
-    app.mount("/static", kept, name="static")
+    app.mount("/static", page_files, name="static")
 
 
 class _StaticFiles(StaticFiles):
@@ -190,5 +190,5 @@ class _StaticFiles(StaticFiles):
             "ETag": f'"{hashlib.sha256(Path(full_path).read_bytes()).hexdigest()[:32]}"',
         }
         response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
-        same = self.is_not_modified(response.headers, Headers(scope=scope))
-        return NotModifiedResponse(response.headers) if same else response
+        is_current = self.is_not_modified(response.headers, Headers(scope=scope))
+        return NotModifiedResponse(response.headers) if is_current else response

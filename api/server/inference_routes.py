@@ -60,7 +60,7 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
     router = APIRouter(tags=["inferences"])
     inference = _once(lambda: _load_inference(service.require_graph()))  # building its table of events takes time
     chooser = _once(lambda: _load_chooser(service.graph, judges))
-    longest = service.settings.item_characters
+    max_characters = service.settings.item_characters
 
     @post_route(
         router, "/v1/infer", "Answer five questions about a turn from the graph", schemas.InferRequest, schemas.InferAnswer, 404
@@ -71,31 +71,31 @@ def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> A
         """
         body = await read(request, schemas.InferRequest, service.parsing)
         service.require_graph()
-        check_size(body.dialogue, longest)
+        check_size(body.dialogue, max_characters)
         await service.health.check()
 
-        def found() -> Response:
+        def respond() -> Response:
             questions = QUESTIONS if body.questions is None else [question_of(name) for name in body.questions]
             rows = inference().answer(body.dialogue, body.target, questions, limit=body.limit)
             pictures = [{"svg": row.svg(body.width)} if body.svg else {} for row in rows]
             return answer({"turns": [{**dump(row), **picture} for row, picture in zip(rows, pictures, strict=True)]})
 
         with service.problems():
-            return await service.lookups.run(found)
+            return await service.lookups.run(respond)
 
     @post_route(router, "/v1/choose", "Choose among answers to a question about a turn", schemas.ChooseRequest, Chosen)
     async def choose(request: Request) -> Response:
         """A score for each choice, with the share of each judge and the edges for and against it, or `no edge`."""
         body = await read(request, schemas.ChooseRequest, service.parsing)
-        check_size((*body.dialogue, body.target, *body.choices), longest)
+        check_size((*body.dialogue, body.target, *body.choices), max_characters)
         await service.health.check()
 
-        def found() -> Response:
+        def respond() -> Response:
             instance = Instance(body.id, body.dialogue, body.target, body.question, body.choices)
             [row] = chooser().choose([instance], body.answers)
             return answer(row.to_dict())
 
         with service.problems():
-            return await service.lookups.run(found)
+            return await service.lookups.run(respond)
 
     return router

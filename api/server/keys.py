@@ -77,7 +77,7 @@ def editing_keys(path: Path, *, create: bool = False) -> Iterator[list[Entry]]:
 
     The file is locked against other processes; ``create``: it is created if missing, readable by its owner only.
     """
-    made = create and not path.exists()
+    is_new = create and not path.exists()
     try:
         descriptor = lock(path, flags=os.O_RDWR | (os.O_CREAT if create else 0), mode=0o600, wait=True, required=True)
     except OSError as error:
@@ -88,7 +88,7 @@ def editing_keys(path: Path, *, create: bool = False) -> Iterator[list[Entry]]:
         yield entries
         write_keys(path, entries)
     except BaseException:
-        if made and path.stat().st_size == 0:
+        if is_new and path.stat().st_size == 0:
             path.unlink()
         raise
     finally:
@@ -140,20 +140,20 @@ class Keys:
     def admit(self, headers: Mapping[bytes, bytes]) -> str:
         """Return the ID of the key in a request's headers; 401 without a valid one, 503 while the file cannot be read."""
         kind, _, token = headers.get(b"authorization", b"").partition(b" ")
-        sent = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
+        key = token.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"").strip()
         challenge = {"WWW-Authenticate": 'Bearer realm="tacit"'}
-        if not sent:
+        if not key:
             raise Problem(
                 401,
                 "no-key",
                 "this service needs an API key; send it as Authorization: Bearer KEY or X-API-Key: KEY",
                 headers=challenge,
             )
-        form = _KEY.fullmatch(sent)
-        name = form[1].decode() if form else ""
+        match = _KEY.fullmatch(key)
+        name = match[1].decode() if match else ""
         entry = self._current().get(name, _NO_ENTRY)
-        right = hmac.compare_digest(key_digest(entry.salt, sent), entry.digest)
-        if not right or entry is _NO_ENTRY:
+        is_right = hmac.compare_digest(key_digest(entry.salt, key), entry.digest)
+        if not is_right or entry is _NO_ENTRY:
             raise Problem(401, "wrong-key", "unknown API key; request one from the operator of this service", headers=challenge)
         return entry.id
 
@@ -177,15 +177,15 @@ class Keys:
         return self._entries
 
     def _read(self) -> None:
-        known = self._entries is not None
+        was_readable = self._entries is not None
         try:
             self._entries = {entry.id: entry for entry in read_keys(self._path)}
         except InputError as error:
             self._entries = None
-            if known:
+            if was_readable:
                 log("error", "keys", detail=str(error))
         else:
-            if not known:
+            if not was_readable:
                 log("info", "keys", detail=f"{self._path} can be read again")
 
 

@@ -56,8 +56,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self._client = client_of(self.client[0] if self.client else "")
         self._in_message, self._framing = False, 0
-        self._late: asyncio.TimerHandle | None = None
-        self._stalled: asyncio.TimerHandle | None = None
+        self._receive_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
         self.counted[self._client] += 1
         if self.counted[self._client] > self.settings.client_connections:
             self._warn()
@@ -69,7 +69,7 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Close the connection when too much of what arrived is not part of a body."""
-        if self._late is None and not self._in_message:
+        if self._receive_timer is None and not self._in_message:
             self._expect(self.settings.header_seconds)
         self._framing += len(data)
         super().data_received(data)
@@ -104,8 +104,8 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Stop waiting; after a request that was refused before it was complete, expect the next head."""
         self._in_message, self._framing = False, 0
-        self._stop(self._late)
-        self._late = None
+        self._stop(self._receive_timer)
+        self._receive_timer = None
         if self.cycle.response_complete:
             self._expect(self.settings.header_seconds)
         super().on_message_complete()
@@ -113,32 +113,32 @@ class Connection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Close the connection if the client does not read its response within ``request_seconds``."""
         super().pause_writing()
-        self._stalled = self.loop.call_later(self.settings.request_seconds, self.transport.abort)
+        self._write_timer = self.loop.call_later(self.settings.request_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Stop the timer of :meth:`pause_writing`."""
         super().resume_writing()
-        self._stop(self._stalled)
+        self._stop(self._write_timer)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timers, and count the connection as closed."""
-        self._stop(self._late)
-        self._stop(self._stalled)
+        self._stop(self._receive_timer)
+        self._stop(self._write_timer)
         self.counted[self._client] -= 1
         if not self.counted[self._client]:
             del self.counted[self._client]
         super().connection_lost(exc)
 
     def _expect(self, seconds: float) -> None:
-        self._stop(self._late)
-        self._late = self.loop.call_later(seconds, self._is_late)
+        self._stop(self._receive_timer)
+        self._receive_timer = self.loop.call_later(seconds, self._receive_timed_out)
 
-    def _is_late(self) -> None:
+    def _receive_timed_out(self) -> None:
         answering = self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
         if answering or self.flow.read_paused:  # until the previous request is answered
             self._expect(self.settings.header_seconds)
         else:  # after a short grace period, since data that arrived while the loop was busy is read after this
-            self._late = self.loop.call_later(_GRACE_SECONDS, self.transport.abort)
+            self._receive_timer = self.loop.call_later(_GRACE_SECONDS, self.transport.abort)
 
     @staticmethod
     def _stop(timer: asyncio.TimerHandle | None) -> None:
@@ -189,8 +189,9 @@ class Server(uvicorn.Server):
         detail = f"{self._signal or 'stop'}: no new connections; finishing {running} request{'' if running == 1 else 's'}"
         self._log("stopping", running=running, detail=detail + (f" within {seconds} seconds" if running else ""))
         await super().shutdown(sockets)
-        left = len(self.server_state.tasks)
-        self._log("stopped", unfinished=left, detail="all requests are answered" if not left else f"{left} requests were cut off")
+        unfinished = len(self.server_state.tasks)
+        detail = f"{unfinished} requests were cut off" if unfinished else "all requests are answered"
+        self._log("stopped", unfinished=unfinished, detail=detail)
 
     def _log(self, event: str, **members: object) -> None:
         if not self._quiet:
@@ -228,9 +229,11 @@ def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = settings.connections + _OTHER_FILES
-        if resource.RLIM_INFINITY != soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+        needed_files = settings.connections + _OTHER_FILES
+        if resource.RLIM_INFINITY != soft < needed_files:
+            resource.setrlimit(
+                resource.RLIMIT_NOFILE, (needed_files if hard == resource.RLIM_INFINITY else min(needed_files, hard), hard)
+            )
     return uvicorn.Config(
         app,
         http=type("Connection", (Connection,), {"settings": settings, "counted": Counter()}),

@@ -123,13 +123,13 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def refuse_unknown_parameters(request: Request) -> None:
     """Check that a route below ``/v1/`` takes the query parameters of a request; 422 if not."""
     route = request.scope.get("route")
-    known: list[str] = []
+    names: list[str] = []
     for parameter in route.dependant.query_params if isinstance(route, APIRoute) else ():
-        known += getattr(parameter.field_info.annotation, "model_fields", [parameter.alias])
-    unknown = [name for name in request.query_params if name not in known]
+        names += getattr(parameter.field_info.annotation, "model_fields", [parameter.alias])
+    unknown = [name for name in request.query_params if name not in names]
     if unknown and request.url.path.startswith("/v1/"):
         name = _shown(unknown[0])
-        advice = did_you_mean(unknown[0], known, f"the parameters are {', '.join(known)}" if known else "there are none")
+        advice = did_you_mean(unknown[0], names, f"the parameters are {', '.join(names)}" if names else "there are none")
         raise Problem(
             422,
             "invalid-parameter",
@@ -144,26 +144,28 @@ def invalid(errors: Sequence[Any], model: type[Message] | None = None) -> Proble
     ``model``: what a body should be; None: the errors are those of path and query parameters.
     """
     reasons: dict[str, str] = {}
-    missed: set[tuple[str | int, ...]] = set()
+    misspelt: set[tuple[str | int, ...]] = set()
     for error in sorted(errors, key=lambda error: error["type"] != "extra_forbidden"):  # a misspelt name before the missing one
         location = [part for part in error["loc"] if part not in ("str", "constrained-int")]  # the alternatives of an ID
         if error["type"] == "extra_forbidden":
-            near = get_close_matches(str(location[-1])[:_SHOWN_NAME], _fields(location[:-1], model), 1)
-            missed.update((*location[:-1], name) for name in near)
-        if error["type"] == "missing" and tuple(location) in missed:
+            similar = get_close_matches(str(location[-1])[:_SHOWN_NAME], _fields(location[:-1], model), 1)
+            misspelt.update((*location[:-1], name) for name in similar)
+        if error["type"] == "missing" and tuple(location) in misspelt:
             continue
-        at = ".".join(str(part)[:_SHOWN_NAME] for part in location)
-        if at not in reasons or error["type"] == "less_than_equal":
-            reasons[at] = _reason(error, location, model)
-    shown = [{"at": at, "reason": reason} for at, reason in reasons.items()][:SHOWN_ERRORS]
-    more = len(reasons) - 1
-    rest = f" ({more} more error{'s' if more > 1 else ''})" if more else ""
-    return Problem(422, "invalid-body" if model else "invalid-parameter", f"{shown[0]['reason']}{rest}", extra={"errors": shown})
+        path = ".".join(str(part)[:_SHOWN_NAME] for part in location)
+        if path not in reasons or error["type"] == "less_than_equal":
+            reasons[path] = _reason(error, location, model)
+    shown = [{"at": path, "reason": reason} for path, reason in reasons.items()][:SHOWN_ERRORS]
+    number_of_others = len(reasons) - 1
+    others = f" ({number_of_others} more error{'s' if number_of_others > 1 else ''})" if number_of_others else ""
+    return Problem(
+        422, "invalid-body" if model else "invalid-parameter", f"{shown[0]['reason']}{others}", extra={"errors": shown}
+    )
 
 
 _SHOWN_NAME = 60
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
-_WANTED = {
+_EXPECTED = {
     "string_type": "a text", "bool_type": "true or false", "int_type": "a whole number", "float_type": "a number",
     "dict_type": "an object", "int_parsing": "a whole number", "finite_number": "a finite number",
 }  # fmt: skip
@@ -201,15 +203,16 @@ def _reason(error: Any, location: Sequence[str | int], model: type[Message] | No
         return f"{where} must be {_SIGNS[kind]} {bound:,}".removesuffix(".0")
     if kind == "value_error":
         return str(context["error"])
-    wanted = _WANTED.get(kind, "")
+    expected = _EXPECTED.get(kind, "")
     if kind == "list_type":
-        wanted = _LISTS.get(name, "a list")
+        expected = _LISTS.get(name, "a list")
     if kind == "model_type":
-        wanted = "an object with " + " and ".join(name for name, field in _fields(location, model).items() if field.is_required())
+        required = [name for name, field in _fields(location, model).items() if field.is_required()]
+        expected = f"an object with {' and '.join(required)}"
     if name == "id":
-        wanted = "a text or a whole number"
-    kind_given = _KINDS.get(type(error.get("input")), "null")
-    return f"{where} is {kind_given}; give {wanted}" if wanted else f"{where} is not valid: {error['msg']}"
+        expected = "a text or a whole number"
+    received = _KINDS.get(type(error.get("input")), "null")
+    return f"{where} is {received}; give {expected}" if expected else f"{where} is not valid: {error['msg']}"
 
 
 def _where(location: Sequence[str | int]) -> str:

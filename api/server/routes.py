@@ -41,7 +41,7 @@ _EXAMPLE_BODY = '{"items": [{"history": ["I am so hungry."], "response": "Let us
 def scoring_routes(service: Service) -> APIRouter:
     """Return ``POST /v1/score``, for many responses, and ``POST /v1/explain``, for one."""
     router = APIRouter(tags=["scores"])
-    largest, longest = service.settings.items, service.settings.item_characters
+    max_items, max_characters = service.settings.items, service.settings.item_characters
 
     def check_items(body: Any) -> None:
         """Check for a bare item, for which the model's error would be unclear, and, before validation, for too many items."""
@@ -59,10 +59,10 @@ def scoring_routes(service: Service) -> APIRouter:
             check_number(len(items))
 
     def check_number(items: int) -> None:
-        if items > largest:
-            raise Problem(422, "too-many-items", f"there are {items:,} items; send at most {largest:,} at once")
+        if items > max_items:
+            raise Problem(422, "too-many-items", f"there are {items:,} items; send at most {max_items:,} at once")
 
-    async def scored(items: list[Item], names: tuple[str, ...], explain: bool, finish: Any) -> Any:
+    async def score_rows(items: list[Item], names: tuple[str, ...], explain: bool, finish: Any) -> Any:
         await service.health.check()
         try:
             return await service.batcher.score(items, names, explain, finish)
@@ -84,16 +84,16 @@ def scoring_routes(service: Service) -> APIRouter:
             identity = index + 1 if item.id is None else item.id
             try:
                 size = size_of((*item.history, item.response, *item.references))
-                if size > longest:
-                    raise InputError(f"its texts have {size:,} characters; send at most {longest:,} per item")
+                if size > max_characters:
+                    raise InputError(f"its texts have {size:,} characters; send at most {max_characters:,} per item")
                 items.append(Item(item.history, item.response, item.references, identity))
             except InputError as error:
                 refused[index] = orjson.dumps(ItemScores(identity, error=str(error)).to_dict())
 
-        def written(rows: list[ItemScores]) -> list[bytes]:
+        def to_lines(rows: list[ItemScores]) -> list[bytes]:
             return [orjson.dumps(row.to_dict(explain)) for row in rows]
 
-        rows: list[bytes] = await scored(items, names, explain, written) if items else []
+        rows: list[bytes] = await score_rows(items, names, explain, to_lines) if items else []
         for index, row in refused.items():
             rows.insert(index, row)
         return Response(b'{"items":[%b]}' % b",".join(rows), media_type="application/json")
@@ -114,22 +114,22 @@ def scoring_routes(service: Service) -> APIRouter:
         responses = [body.response] if body.other is None else [body.response, body.other]
         check_number(len(responses))
         for response in responses:
-            check_size((*body.history, response, *body.references), longest)
+            check_size((*body.history, response, *body.references), max_characters)
         request.scope["tacit.items"] = len(responses)
         try:
             items = [Item(body.history, response, body.references, number) for number, response in enumerate(responses, 1)]
         except InputError as error:
             raise Problem(422, "not-scored", str(error)) from error
-        rows = await scored(items, names, True, lambda rows: rows)
+        rows = await score_rows(items, names, True, lambda rows: rows)
         for row in rows:
             if row.error is not None:
                 raise Problem(422, "not-scored", row.error)
 
         def explanation(item: Item, score: Score) -> dict[str, Any]:
-            made = Explanation(item.history, item.response, score)
-            return {**dump(made), "svg": made.svg(body.width)} if body.svg else dump(made)
+            result = Explanation(item.history, item.response, score)
+            return {**dump(result), "svg": result.svg(body.width)} if body.svg else dump(result)
 
-        def drawn() -> Response:
+        def respond() -> Response:
             explained = [
                 {name: explanation(item, score) for name, score in row.scores.items()}
                 for item, row in zip(items, rows, strict=True)
@@ -137,7 +137,7 @@ def scoring_routes(service: Service) -> APIRouter:
             return answer(dict(zip(("explanations", "other"), explained, strict=False)))
 
         with service.problems():
-            return await service.drawings.run(drawn)
+            return await service.drawings.run(respond)
 
     return router
 
@@ -159,8 +159,8 @@ def exploring_routes(service: Service) -> APIRouter:
                 with service.problems():
                     return await service.lookups.run(lambda: answer(function(graph, **parameters)))
 
-            _, *own = signature(function, eval_str=True).parameters.values()
-            route.__signature__ = Signature(own)  # type: ignore[attr-defined]
+            _, *route_parameters = signature(function, eval_str=True).parameters.values()
+            route.__signature__ = Signature(route_parameters)  # type: ignore[attr-defined]
             route.__name__, route.__doc__ = function.__name__, function.__doc__
             return router.get(path, summary=summary, response_model=kind, responses=failures(*statuses))(route)
 
@@ -308,9 +308,9 @@ def _query_text(body: schemas.CypherRequest) -> str:
     if entry is None:
         return body.query
     if set(entry.parameters) != set(body.parameters):
-        wanted = ", ".join(entry.parameters) or "none"
+        names = ", ".join(entry.parameters) or "none"
         raise Problem(
-            422, "query-invalid", f"the query {body.query.strip()} takes the parameters {wanted}; give each of them and no others"
+            422, "query-invalid", f"the query {body.query.strip()} takes the parameters {names}; give each of them and no others"
         )
     return entry.text
 

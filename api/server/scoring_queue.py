@@ -123,81 +123,81 @@ class Batcher:
                 self.waiting -= len(job.items) - job.taken
 
     def _work(self) -> None:
-        last = 0
+        last_size = 0
         while True:
             with self._changed:
                 if self._jobs:
-                    self._gather(min(_FULL_BATCH, last + self.waiting))
+                    self._gather(min(_FULL_BATCH, last_size + self.waiting))
                 while not self._jobs:
                     if self._closed:
                         return
                     self._changed.wait()
                 parts = self._take()
-            last = sum(end - start for _, start, end in parts)
+            last_size = sum(end - start for _, start, end in parts)
             self._score(parts)
 
     def _gather(self, enough: int) -> None:
         """Wait until the queue has ``enough`` items, for at most a few milliseconds."""
-        until = time.monotonic() + _WAIT_SECONDS
+        deadline = time.monotonic() + _WAIT_SECONDS
         while self.waiting < enough and not self._closed:
-            left = until - time.monotonic()
-            if left <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 return
-            self._changed.wait(left)
+            self._changed.wait(remaining)
 
     def _take(self) -> list[tuple[_Job, int, int]]:
         """Take a batch from the queue: items of requests with the same metrics, round-robin, oldest request first."""
         key = self._jobs[0].key
-        same = [job for job in self._jobs if job.key == key]
-        first = {id(job): job.taken for job in same}
-        room, characters = self._batch_items, self._batch_characters
-        turn: Sequence[_Job] = same
-        while turn and room > 0 and characters > 0:
-            for job in turn:
-                for size in islice(job.sizes, job.taken, job.taken + min(_SHARE, room)):
+        candidates = [job for job in self._jobs if job.key == key]
+        starts = {id(job): job.taken for job in candidates}
+        free_items, characters = self._batch_items, self._batch_characters
+        unfinished_jobs: Sequence[_Job] = candidates
+        while unfinished_jobs and free_items > 0 and characters > 0:
+            for job in unfinished_jobs:
+                for size in islice(job.sizes, job.taken, job.taken + min(_SHARE, free_items)):
                     if characters <= 0:
                         break
                     job.taken += 1
-                    room -= 1
+                    free_items -= 1
                     characters -= size
-                if room <= 0 or characters <= 0:
+                if free_items <= 0 or characters <= 0:
                     break
-            turn = [job for job in turn if job.taken < len(job.items)]
-        parts = [(job, first[id(job)], job.taken) for job in same if job.taken > first[id(job)]]
+            unfinished_jobs = [job for job in unfinished_jobs if job.taken < len(job.items)]
+        parts = [(job, starts[id(job)], job.taken) for job in candidates if job.taken > starts[id(job)]]
         self.waiting -= sum(end - start for _, start, end in parts)
         unfinished = [job for job, _, _ in parts if job.taken < len(job.items)]
-        gone = {id(job) for job, _, _ in parts}
-        self._jobs = deque([job for job in self._jobs if id(job) not in gone] + unfinished)
+        batched = {id(job) for job, _, _ in parts}
+        self._jobs = deque([job for job in self._jobs if id(job) not in batched] + unfinished)
         return parts
 
     def _score(self, parts: Sequence[tuple[_Job, int, int]]) -> None:
         names, explain = parts[0][0].key
         items = [item for job, start, end in parts for item in job.items[start:end]]
-        done: list[_Job] = []
+        finished: list[_Job] = []
         try:
             rows = iter(list(score_items(items, [self._metrics[name] for name in names], batch_size=len(items), explain=explain)))
         except Exception as error:
             for job, _, _ in parts:
                 job.failure = error
                 self._drop(job)
-            done = [job for job, _, _ in parts]
+            finished = [job for job, _, _ in parts]
         else:
             for job, start, end in parts:
                 job.rows += islice(rows, end - start)
                 if end == len(job.items):
-                    done.append(job)
+                    finished.append(job)
                     try:
                         job.outcome = job.finish(job.rows)
                     except Exception as error:
                         job.failure = error
         self._observe(len(items), names)
-        _deliver(done)
+        _deliver(finished)
 
 
-def _deliver(done: Sequence[_Job]) -> None:
+def _deliver(jobs: Sequence[_Job]) -> None:
     """Complete the futures, with one call into each event loop."""
-    for loop in {job.loop for job in done}:
-        answers = [job.answer for job in done if job.loop is loop]
+    for loop in {job.loop for job in jobs}:
+        answers = [job.answer for job in jobs if job.loop is loop]
         try:
             loop.call_soon_threadsafe(_wake, answers)
         except RuntimeError:  # the loop was closed

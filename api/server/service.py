@@ -155,11 +155,11 @@ class Health:
 
     def changed(self) -> str | None:
         """Return a sentence on how the graph's files have changed since they were opened, None if they have not."""
-        now = self._version()
-        if now == self._files:
+        version = self._version()
+        if version == self._files:
             return None
-        what = "was loaded again" if now else "was deleted"
-        return f"the graph at {self._url()} {what} since this service opened it; restart the service"
+        event = "was loaded again" if version else "was deleted"
+        return f"the graph at {self._url()} {event} since this service opened it; restart the service"
 
     def expire(self) -> None:
         """Discard the cached result, after a query found the graph unavailable."""
@@ -167,12 +167,12 @@ class Health:
 
     async def _refresh(self) -> None:
         with self._lock:
-            fresh = self._pending is None
+            starts_check = self._pending is None
             if self._pending is None:
                 self._pending = Future()
                 threading.Thread(target=self._ping, args=(self._pending,), name="ping", daemon=True).start()
             pending = self._pending
-        if not fresh and self._fault and self._checked_at > float("-inf"):
+        if not starts_check and self._fault and self._checked_at > float("-inf"):
             return  # the last check failed, and the running one has no result yet
         opening = self._fault == _UNCHECKED and "://" not in self._url()  # of a large graph it takes seconds, once
         answered, _ = await asyncio.wait({asyncio.wrap_future(pending)}, timeout=None if opening else self._timeout)

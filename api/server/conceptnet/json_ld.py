@@ -47,13 +47,13 @@ def node(uri: str, sense: str = "") -> Object:
     label = text_of(uri)
     if not uri.startswith("/c/"):
         return {"@id": uri, "@type": "Node", "label": label, "site": urlsplit(uri).netloc, "term": uri}
-    written: Object = {
+    result: Object = {
         "@id": term_uri(uri, sense), "@type": "Node", "label": label, "language": uri.split("/", 3)[2], "term": uri,
     }  # fmt: skip
     if sense:
         first, *rest = sense.split("/")
-        written["sense_label"] = f"{first}, {rest[-1]}" if rest and rest[0] in _DISTINGUISHED else first
-    return written
+        result["sense_label"] = f"{first}, {rest[-1]}" if rest and rest[0] in _DISTINGUISHED else first
+    return result
 
 
 def edge(assertion: Assertion) -> Object:
@@ -130,7 +130,7 @@ def features(term: str, groups: Iterable[tuple[str, str, Sequence[Assertion]]], 
 
     A group is the concept's side (``start``, ``end``, or ``node`` for either), the relation, and at most ``limit + 1`` edges.
     """
-    weighed = []
+    weighted_groups = []
     for side, relation, assertions in groups:
         parameters = [("rel", relation_uri(relation)), (side, term)]
         group: Object = {
@@ -141,12 +141,12 @@ def features(term: str, groups: Iterable[tuple[str, str, Sequence[Assertion]]], 
         }
         if len(assertions) > limit:
             group["view"] = view("/query", parameters, 0, limit, more=True)
-        weighed.append((-sum(one.weight for one in assertions), group["@id"], group))
-    return [group for _, _, group in sorted(weighed, key=lambda one: one[:2])]
+        weighted_groups.append((-sum(assertion.weight for assertion in assertions), group["@id"], group))
+    return [group for _, _, group in sorted(weighted_groups, key=lambda row: row[:2])]
 
 
 def _of(term: str, assertion: Assertion) -> Object:
     """Return an edge with its other end than ``term``."""
-    written = edge(assertion)
-    written["other"] = written["end" if written["start"]["@id"].startswith(term) else "start"]
-    return written
+    result = edge(assertion)
+    result["other"] = result["end" if result["start"]["@id"].startswith(term) else "start"]
+    return result

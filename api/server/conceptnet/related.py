@@ -74,19 +74,19 @@ class Relatedness:
     def _vector(self, terms: Terms) -> Floats | None:
         """Return the weighted mean of the terms' vectors, of length 1; None when none has one."""
         weighted = [*terms]
-        for (term, weight), known in zip(terms, self._known([term for term, _ in terms]), strict=True):
-            if not known:
+        for (term, weight), has_vector in zip(terms, self._have_vectors([term for term, _ in terms]), strict=True):
+            if not has_vector:
                 weighted += self._neighbours(term, weight)
         rows = self._index.ids([_concept(term) for term, _ in weighted])
-        kept = [index for index, row in enumerate(rows.tolist()) if row >= 0 and self._vectors.present[row]]
-        if not kept:
+        usable = [index for index, row in enumerate(rows.tolist()) if row >= 0 and self._vectors.present[row]]
+        if not usable:
             return None
-        weights = np.array([weighted[index][1] for index in kept], np.float32)
-        total = weights @ self._vectors.take(rows[kept].astype(np.int64))
+        weights = np.array([weighted[index][1] for index in usable], np.float32)
+        total = weights @ self._vectors.take(rows[usable].astype(np.int64))
         length = float(np.linalg.norm(total))
         return np.asarray(total / length, np.float32) if length > 0 else None
 
-    def _known(self, terms: Sequence[str]) -> list[bool]:
+    def _have_vectors(self, terms: Sequence[str]) -> list[bool]:
         rows = self._index.ids([_concept(term) for term in terms]).tolist()
         return [row >= 0 and bool(self._vectors.present[row]) for row in rows]
 
@@ -110,13 +110,13 @@ class Relatedness:
         """Yield all vectors as float32, in blocks of shape (concepts, dimensions)."""
         matrix = self._vectors.matrix
         if matrix.size * 4 <= _MAX_CACHED_BYTES:
-            yield self._whole
+            yield self._float_matrix
             return
         for begin in range(0, len(matrix), _BLOCK):
             yield matrix[begin : begin + _BLOCK].astype(np.float32)
 
     @cached_property
-    def _whole(self) -> Floats:
+    def _float_matrix(self) -> Floats:
         return self._vectors.matrix.astype(np.float32)
 
     @cached_property

@@ -57,7 +57,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     router = APIRouter(include_in_schema=False)  # the wiki of ConceptNet 5 describes them
     service.error_forms.update(dict.fromkeys(SEGMENTS, respond_problem))
 
-    async def answered(answer: Callable[[], Response]) -> Response:
+    async def run_lookup(answer: Callable[[], Response]) -> Response:
         with service.problems():
             return await service.lookups.run(answer)
 
@@ -67,7 +67,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
             if path.endswith("/"):
                 raise Problem(404, "not-found", f"{path!r} isn't a URL that we understand.")
             parameters = _parameters(request)
-            return await answered(lambda: edges.lookup(path, parameters))
+            return await run_lookup(lambda: edges.lookup(path, parameters))
 
         return lookup
 
@@ -79,7 +79,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
     async def query(request: Request) -> Response:
         """Heaviest first. `node` and `other` are the two ends in either direction; a URI also matches those below it."""
         parameters = _parameters(request)
-        return await answered(lambda: edges.query(parameters))
+        return await run_lookup(lambda: edges.query(parameters))
 
     def require_related() -> Relatedness:
         if related is None:
@@ -101,7 +101,7 @@ def conceptnet_routes(service: Service) -> APIRouter:
             similar = vectors.nearest(terms, limit, below.removesuffix("/.").rstrip("/") if below else None)
             return respond({"@id": path, "related": [{"@id": uri, "weight": round(weight, 3)} for uri, weight in similar]})
 
-        return await answered(answer)
+        return await run_lookup(answer)
 
     @router.get("/relatedness")
     async def relatedness(request: Request) -> Response:
@@ -112,13 +112,13 @@ def conceptnet_routes(service: Service) -> APIRouter:
             return respond(failed(400, "Arguments should be called node1 and node2."))
 
         def answer() -> Response:
-            own = {"@id": address("/relatedness", [("node1", first), ("node2", second)])}
+            identity = {"@id": address("/relatedness", [("node1", first), ("node2", second)])}
             value = vectors.similarity(first, second) if _is_term(first) and _is_term(second) else None
             if value is None:
-                return respond(failed(400, f"Couldn't look up {first!r} or {second!r} (or both).", own))
-            return respond({**own, "value": round(value, 3)})
+                return respond(failed(400, f"Couldn't look up {first!r} or {second!r} (or both).", identity))
+            return respond({**identity, "value": round(value, 3)})
 
-        return await answered(answer)
+        return await run_lookup(answer)
 
     @router.get("/normalize")
     @router.get("/standardize")
@@ -148,10 +148,10 @@ class Edges:
 
     def lookup(self, uri: str, parameters: Mapping[str, str]) -> Response:
         """Answer for a URI: its edges, its edges by feature, or the assertion with this URI."""
-        what, criterion = _LOOKUPS[uri[1]]
+        kind, criterion = _LOOKUPS[uri[1]]
         if parameters.get("grouped", "").lower() == "true":
             return self._by_feature(uri, _number(parameters, "limit", 20, min(self._largest, _MAX_EDGES_OF_FEATURE)))
-        if what == "assertion":
+        if kind == "assertion":
             return self._assertion(uri)
         limit, offset = _number(parameters, "limit", 20, self._largest), _number(parameters, "offset", 0)
         edges = self._select({criterion: uri}, offset, limit)
@@ -164,8 +164,8 @@ class Edges:
         limit, offset = _number(parameters, "limit", 50, self._largest), _number(parameters, "offset", 0)
         criteria = {name: value for name, value in parameters.items() if name in _CRITERIA or name == "rel"}
         edges = self._select(criteria, offset, limit)
-        own = address("/query", list(criteria.items()))
-        return respond({"@id": own, **page("/query", sorted(criteria.items()), edges, offset, limit)})
+        query_path = address("/query", list(criteria.items()))
+        return respond({"@id": query_path, **page("/query", sorted(criteria.items()), edges, offset, limit)})
 
     def _select(self, criteria: Mapping[str, str], offset: int, limit: int) -> list[Assertion]:
         """Return the edges of a page and the one after it."""
@@ -173,7 +173,7 @@ class Edges:
         for name, value in criteria.items():
             uri = value.rstrip("/")
             if name == "rel":
-                pattern["relations"] = frozenset(relation for relation, own in self._relations.items() if is_below(own, uri))
+                pattern["relations"] = frozenset(relation for relation, path in self._relations.items() if is_below(path, uri))
             else:
                 pattern[_CRITERIA[name]] = uri
         return self._index.select(Pattern(**pattern), offset, limit + 1)
@@ -199,10 +199,10 @@ class Edges:
             for side, relation in sorted(sides)
         ]
         *concept, sense = (f"{uri}/").split("/", 4)
-        own = node("/".join(concept), sense.removesuffix("/"))
+        concept_node = node("/".join(concept), sense.removesuffix("/"))
         if not groups:
-            return respond(failed(404, f"{own['label']!r} is not a node in ConceptNet.", own))
-        return respond({**own, "features": features(uri, groups, limit)})
+            return respond(failed(404, f"{concept_node['label']!r} is not a node in ConceptNet.", concept_node))
+        return respond({**concept_node, "features": features(uri, groups, limit)})
 
 
 def _parameters(request: Request) -> dict[str, str]:

@@ -63,8 +63,8 @@ def text_uri(language: str, text: str) -> str:
     if not words:
         raise InputError(f"the text {text!r} has no word; give a word or a phrase")
     if code == "en":
-        kept = [word for word in words if word not in _ARTICLES]
-        while kept and kept[0] == "to":
-            del kept[0]
-        words = kept or words
+        content_words = [word for word in words if word not in _ARTICLES]
+        while content_words and content_words[0] == "to":
+            del content_words[0]
+        words = content_words or words
     return f"/c/{_LANGUAGES.get(code, code)}/{'_'.join(words)}"
