@@ -17,17 +17,17 @@ from itertools import islice
 from typing import Any
 
 
-def medians(ways: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]], stretches: int) -> dict[str, float]:
+def medians(tasks: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]], stretches: int) -> dict[str, float]:
     """Median seconds of each way, after one round to warm up; a way is what is made before the clock starts, and the work."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for stretch in range(stretches + 1):
-        for name, (before, work) in ways.items():
-            made = before()
+    times: dict[str, list[float]] = {name: [] for name in tasks}
+    for round_ in range(stretches + 1):
+        for name, (prepare, work) in tasks.items():
+            prepared = prepare()
             start = time.perf_counter()
-            work(made)
-            if stretch:
+            work(prepared)
+            if round_:
                 times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(taken) for name, taken in times.items()}
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
 
 
 def responses(graph: str, dialogues: str, count: int, stretches: int) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def responses(graph: str, dialogues: str, count: int, stretches: int) -> dict[st
     items = [(row.history, row.response) for row in islice(rows, count)]
     checked = [Item(*item) for item in items]
     shared = open_parser()
-    found: dict[str, Any] = {"responses": len(items)}
+    result: dict[str, Any] = {"responses": len(items)}
 
     def extractor() -> RuleExtractor:
         return RuleExtractor(Parser(shared.nlp, shared.digest))
@@ -53,16 +53,16 @@ def responses(graph: str, dialogues: str, count: int, stretches: int) -> dict[st
         def metric(name: str) -> Callable[[], Any]:
             return lambda: load_metric("accent", store, scorer=name, extractor=extractor())
 
-        first = metric("compatibility")().score_batch(items)
-        pieces = [score.evidence.pieces for score in first]
-        found["share with a tuple"] = sum(piece[0].kind == "tuple" for piece in pieces) / len(items)
-        found["tuples"] = sum(piece.kind == "tuple" for one in pieces for piece in one)
-        ways: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
-            "extraction alone": (extractor, lambda made: made.extract_batch(checked))
+        scores = metric("compatibility")().score_batch(items)
+        pieces = [score.evidence.pieces for score in scores]
+        result["share with a tuple"] = sum(piece[0].kind == "tuple" for piece in pieces) / len(items)
+        result["tuples"] = sum(piece.kind == "tuple" for score_pieces in pieces for piece in score_pieces)
+        tasks: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
+            "extraction alone": (extractor, lambda prepared: prepared.extract_batch(checked))
         }
-        ways |= {name: (metric(name), lambda made: made.score_batch(items)) for name in ("compatibility", "blend")}
-        taken = medians(ways, stretches)
-    return {**found, **{f"responses/s, {name}": len(items) / seconds for name, seconds in taken.items()}}
+        tasks |= {name: (metric(name), lambda prepared: prepared.score_batch(items)) for name in ("compatibility", "blend")}
+        times = medians(tasks, stretches)
+    return {**result, **{f"responses/s, {name}": len(items) / seconds for name, seconds in times.items()}}
 
 
 def main() -> None:
@@ -80,11 +80,11 @@ def main() -> None:
 
     torch.set_num_threads(1)
     with threadpool_limits(1):
-        found = responses(arguments.graph, arguments.dialogues, arguments.responses, arguments.stretches)
+        result = responses(arguments.graph, arguments.dialogues, arguments.responses, arguments.stretches)
     if arguments.json:
-        print(json.dumps(found))
+        print(json.dumps(result))
         return
-    for name, value in found.items():
+    for name, value in result.items():
         print(f"{name:28} {value:12,.3f}")
 
 

@@ -62,13 +62,13 @@ def scorers_of(resources: ScorerResources, comet: str | None) -> dict[str, Tuple
     table = resources.table
     retriever: Any = resources.scorer("retriever")
     support, match = resources.scorer("support"), Match(retriever)
-    near = NearestTails(GraphTails(table), resources.vectors, limit=10, threshold=0.4)
+    nearest_tails = NearestTails(GraphTails(table), resources.vectors, limit=10, threshold=0.4)
     encoder = resources.encoder.signature
-    nearest = Compatibility(near, resources.embed, resources.relations(), encoder=encoder)
+    nearest = Compatibility(nearest_tails, resources.embed, resources.relations(), encoder=encoder)
     blend = partial(summed, at_random(table.triples(RELATIONS), 3000))
-    written_by: dict[str, TupleScorer] = {}
+    of_comet: dict[str, TupleScorer] = {}
     if comet is not None:
-        written_by = {"comet-loss": CometLoss(open_comet(comet))}
+        of_comet = {"comet-loss": CometLoss(open_comet(comet))}
     return {
         "tails of the ten nearest heads": nearest,
         "retriever: closeness": retriever,
@@ -79,14 +79,14 @@ def scorers_of(resources: ScorerResources, comet: str | None) -> dict[str, Tuple
         "sum of those three and nearest": blend(closeness=retriever, match=match, support=support, nearest=nearest),
         "compatibility (the graph, then closeness)": resources.scorer("compatibility"),
         "blend (the metric's default)": resources.scorer("blend"),
-        **written_by,
+        **of_comet,
     }
 
 
 def at_random(triples: Sequence[Triple], number: int) -> list[Triple]:
     """Some triples of a graph with their tails exchanged."""
-    chosen = np.random.default_rng(SEED).permutation(len(triples))[:number]
-    return exchanged([triples[place] for place in chosen.tolist()], SEED)
+    indices = np.random.default_rng(SEED).permutation(len(triples))[:number]
+    return exchanged([triples[index] for index in indices.tolist()], SEED)
 
 
 def summed(unjudged: Sequence[Triple], **parts: TupleScorer) -> Blend:
@@ -97,12 +97,12 @@ def summed(unjudged: Sequence[Triple], **parts: TupleScorer) -> Blend:
 def exchanged(triples: Sequence[Triple], seed: int) -> list[Triple]:
     """Return ``triples`` with their tails permuted at random within each relation; one ``seed``, one permutation."""
     random = np.random.default_rng(seed)
-    mixed: list[Triple] = []
+    result: list[Triple] = []
     for relation in sorted({relation for _, relation, _ in triples}):
-        part = [one for one in triples if one[1] == relation]
-        order = random.permutation(len(part)).tolist()
-        mixed += [(head, relation, part[other][2]) for (head, _, _), other in zip(part, order, strict=True)]
-    return mixed
+        group = [triple for triple in triples if triple[1] == relation]
+        order = random.permutation(len(group)).tolist()
+        result += [(head, relation, group[index][2]) for (head, _, _), index in zip(group, order, strict=True)]
+    return result
 
 
 def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]:
@@ -111,8 +111,8 @@ def scales_of(scorer: TupleScorer, tuples: Sequence[Triple]) -> dict[str, Scale]
     for (_, relation, _), score in zip(tuples, scorer.score(tuples), strict=True):
         values.setdefault(relation, []).append(score.value)
     return {
-        relation: Scale(round(float(np.nanmean(found)), 4), round(max(float(np.nanstd(found)), 1e-3), 4))
-        for relation, found in sorted(values.items())
+        relation: Scale(round(float(np.nanmean(scores)), 4), round(max(float(np.nanstd(scores)), 1e-3), 4))
+        for relation, scores in sorted(values.items())
     }
 
 
@@ -127,7 +127,7 @@ def cskb(scorers: dict[str, TupleScorer], rows: Rows, known: set[Triple], resamp
     tuples: list[Triple] = [(row["head"], row["relation"], row["tail"]) for row in rows]
     labels = np.array([int(row["label"]) for row in rows])
     relations = np.array([row["relation"] for row in rows])
-    new = np.array([written(one) not in known for one in tuples])
+    new = np.array([written(triple) not in known for triple in tuples])
     draws = within_relations(relations, resamples)
     table = []
     for name, scorer in scorers.items():
@@ -148,19 +148,19 @@ def within_relations(relations: NDArray[Any], resamples: int) -> list[NDArray[np
     return [np.concatenate([random.choice(group, len(group)) for group in groups if len(group)]) for _ in range(resamples)]
 
 
-def written(one: Triple) -> Triple:
+def written(triple: Triple) -> Triple:
     """A triple in the one wording of heads and tails, so that triples of two sets can be compared."""
     from tacit.reasoning.metrics.accent.events import head_form
 
-    return head_form(one[0]), one[1], statement(one[2], one[1])
+    return head_form(triple[0]), triple[1], statement(triple[2], triple[1])
 
 
 def correlated(scores: Floats, ratings: Floats, talks: NDArray[np.int64], resamples: int) -> dict[str, Any]:
     """Pearson and Spearman with intervals over conversations, whose numbers are ``talks``."""
     row: dict[str, Any] = {"n": len(scores)}
-    for name, found in (agreement(scores, ratings, talks, resamples, SEED) or {}).items():
-        row[name] = round(found.value or 0.0, 3)
-        row[f"{name} interval"] = [round(bound, 3) for bound in (found.low, found.high) if bound is not None]
+    for name, correlation in (agreement(scores, ratings, talks, resamples, SEED) or {}).items():
+        row[name] = round(correlation.value or 0.0, 3)
+        row[f"{name} interval"] = [round(bound, 3) for bound in (correlation.low, correlation.high) if bound is not None]
     return row
 
 
@@ -174,12 +174,12 @@ def deco(scorers: dict[str, TupleScorer], dialogues: Rows, resamples: int) -> Ro
     rated = [row for row in dialogues if row["tuples_single"] or row["tuples_pair"]]
     ratings = np.array([row["event_cs"] for row in rated])
     talks = conversations([(history_of(row), row["response"]) for row in rated])
-    groups = [[tuple(one) for one in (*row["tuples_single"], *row["tuples_pair"])] for row in rated]
-    distinct = list(dict.fromkeys(one for group in groups for one in group))
+    groups = [[tuple(tuple_) for tuple_ in (*row["tuples_single"], *row["tuples_pair"])] for row in rated]
+    distinct = list(dict.fromkeys(tuple_ for group in groups for tuple_ in group))
     table = []
     for name, scorer in scorers.items():
         values = dict(zip(distinct, (score.value for score in scorer.score(distinct)), strict=True))
-        means = np.array([np.mean([values[one] for one in group]) for group in groups])
+        means = np.array([np.mean([values[tuple_] for tuple_ in group]) for group in groups])
         table.append({"scorer": name, **correlated(means, ratings, talks, resamples)})
     return table
 
@@ -208,21 +208,21 @@ def comet(resources: ScorerResources, path: Path, resamples: int, limit: int = 1
     random = np.random.default_rng(SEED)
     pairs = []
     for row in rows:
-        alike = [one for one in rows if one["relation"] == row["relation"] and one["head"] != row["head"]]
-        if alike:
-            pairs.append((row, row, alike[int(random.integers(len(alike)))]))
+        same_relation = [other for other in rows if other["relation"] == row["relation"] and other["head"] != row["head"]]
+        if same_relation:
+            pairs.append((row, row, same_relation[int(random.integers(len(same_relation)))]))
     groups = [
-        [(row["head"], row["relation"], tail) for tail in said["tails"] if tail != "none"]
-        for side in (1, 2)
-        for row, said in ((pair[0], pair[side]) for pair in pairs)
+        [(row["head"], row["relation"], tail) for tail in source_row["tails"] if tail != "none"]
+        for position in (1, 2)
+        for row, source_row in ((pair[0], pair[position]) for pair in pairs)
     ]
-    values = iter(score.value for score in scorer.score([one for group in groups for one in group]))
-    scored = [np.array([next(values) for _ in group]) for group in groups]
+    values = iter(score.value for score in scorer.score([triple for group in groups for triple in group]))
+    group_scores = [np.array([next(values) for _ in group]) for group in groups]
     labels = np.array([1] * len(pairs) + [0] * len(pairs))
     relations = np.array([group[0][1] for group in groups])
     table = []
-    for name, summed in (("one tail of a query, drawn", random.choice), ("all tails of a query, their mean", np.mean)):
-        scores = np.array([float(summed(one)) for one in scored])
+    for name, reduce in (("one tail of a query, drawn", random.choice), ("all tails of a query, their mean", np.mean)):
+        scores = np.array([float(reduce(group)) for group in group_scores])
         interval = percentiles([area(labels[d], relations[d], scores[d]) for d in within_relations(relations, resamples)])
         value = round(area(labels, relations, scores), 4)
         table.append({"compared": name, "auc": value, "interval": interval, "n": len(scores)})
@@ -237,10 +237,10 @@ def metric(metrics: dict[str, Any], dialogues: Rows, resamples: int) -> Rows:
     for scorer, opened in metrics.items():
         scores = opened.score_batch(items)
         values = np.array([score.value for score in scores])
-        found = np.array([any(piece.kind == "tuple" for piece in score.evidence.pieces) for score in scores])
-        for which, inside in (("judged", np.isfinite(values)), ("with a tuple", found)):
-            row = correlated(values[inside], ratings[inside], talks[inside], resamples)
-            table.append({"profile": opened.profile, "scorer": scorer, "responses": which, **row})
+        has_tuple = np.array([any(piece.kind == "tuple" for piece in score.evidence.pieces) for score in scores])
+        for label, selected in (("judged", np.isfinite(values)), ("with a tuple", has_tuple)):
+            row = correlated(values[selected], ratings[selected], talks[selected], resamples)
+            table.append({"profile": opened.profile, "scorer": scorer, "responses": label, **row})
     return table
 
 
@@ -249,7 +249,7 @@ def show(title: str, rows: Rows) -> None:
     print(f"\n{title}")
     names = list(rows[0])
     lines = [names, *([str(row[name]) for name in names] for row in rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(names))]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
     for line in lines:
         print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
 
@@ -268,32 +268,34 @@ def main() -> None:
         print("nothing is measured: name a graph that holds ATOMIC, and the folder of the judgements")
         return
     parts = arguments.parts.split(",")
-    found: dict[str, Rows] = {}
+    tables: dict[str, Rows] = {}
     with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
         dialogues = json.load(file)
     with open_graph(arguments.graph) as graph:
         resources = ScorerResources(graph)
         scorers = scorers_of(resources, arguments.comet) if {"cskb", "deco"} & set(parts) else {}
         if "cskb" in parts:
-            known = {written(one) for one in resources.table.triples(RELATIONS)}
-            found["cskb"] = cskb(scorers, judged(arguments.data / "judgements" / "cskb-dev.csv.gz"), known, arguments.resamples)
+            known = {written(triple) for triple in resources.table.triples(RELATIONS)}
+            tables["cskb"] = cskb(scorers, judged(arguments.data / "judgements" / "cskb-dev.csv.gz"), known, arguments.resamples)
         if "deco" in parts:
             if arguments.comet is not None:
                 tails = resources.tails(comet=arguments.comet, remember=False)
                 scorers["compatibility (the graph, then the COMET)"] = resources.scorer("compatibility", tails=tails)
-            found["deco"] = deco(scorers, dialogues, arguments.resamples)
+            tables["deco"] = deco(scorers, dialogues, arguments.resamples)
         if "comet" in parts:
             recorded = arguments.data / "atomic2020" / "comet-bart-generations.jsonl.gz"
-            found["comet"] = comet(resources, recorded, arguments.resamples)
+            tables["comet"] = comet(resources, recorded, arguments.resamples)
         if "metric" in parts:
             metrics = {scorer: load_metric("accent", graph, scorer=scorer) for scorer in ("blend", "compatibility", "retriever")}
-            usual = metrics["compatibility"]
-            metrics["compatibility, 0.5 without a tuple"] = Accent(graph, usual.extractor, usual.scorer, profile="paper")
-            found["metric"] = metric(metrics, dialogues, arguments.resamples)
+            compatibility = metrics["compatibility"]
+            metrics["compatibility, 0.5 without a tuple"] = Accent(
+                graph, compatibility.extractor, compatibility.scorer, profile="paper"
+            )
+            tables["metric"] = metric(metrics, dialogues, arguments.resamples)
     if arguments.json:
-        print(json.dumps(found))
+        print(json.dumps(tables))
         return
-    for name, rows in found.items():
+    for name, rows in tables.items():
         show(name, rows)
 
 

@@ -49,9 +49,9 @@ def first_person(event: str) -> str:
     return _persons(" ".join(["I", *words[1:]]), "my", "me")
 
 
-def _persons(text: str, own: str, other: str) -> str:
-    text = re.sub(r"\bPersonX'?s\b", own, text, flags=re.IGNORECASE)
-    text = re.sub(r"\bPersonX\b", other, text, flags=re.IGNORECASE)
+def _persons(text: str, possessive: str, pronoun: str) -> str:
+    text = re.sub(r"\bPersonX'?s\b", possessive, text, flags=re.IGNORECASE)
+    text = re.sub(r"\bPersonX\b", pronoun, text, flags=re.IGNORECASE)
     return re.sub(r"\bPersonY\b", "Sam", text, flags=re.IGNORECASE)
 
 
@@ -75,22 +75,22 @@ def dialogues(path: Path, number: int, seed: int) -> Iterator[dict[str, Any]]:
     words = {key: {word for word in re.findall(r"[a-z]+", key[0].lower()) if word not in _COMMON} for key in keys}
     random = np.random.default_rng(seed)
     used: set[str] = set()
-    for place in random.permutation(len(keys)).tolist():
-        head, relation = key = keys[place]
+    for index in random.permutation(len(keys)).tolist():
+        head, relation = key = keys[index]
         if len(used) == number:
             return
         if head in used:
             continue
-        barred = {spoken(relation, tail) for tail in tails[key]}
+        true_texts = {spoken(relation, tail) for tail in tails[key]}
         others = [other for other in keys if other[1] == relation and other[0] != head]
-        near = sorted(
+        similar = sorted(
             (other for other in others if words[other] & words[key]), key=lambda other: -len(words[other] & words[key])
         )[:20]
         false = []
-        for pool in (near, others):
-            drawn = [pool[one] for one in random.permutation(len(pool))[:20].tolist()]
+        for pool in (similar, others):
+            drawn = [pool[position] for position in random.permutation(len(pool))[:20].tolist()]
             texts = [spoken(relation, tail) for other in drawn for tail in sorted(tails[other])]
-            false += [text for text in texts if text not in barred and text not in false][:1]
+            false += [text for text in texts if text not in true_texts and text not in false][:1]
         if len(false) == 2:
             used.add(head)
             true = spoken(relation, sorted(tails[key])[int(random.integers(len(tails[key])))])

@@ -35,8 +35,8 @@ Floats = NDArray[np.float64]
 
 def halves(groups: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places of the instances of one half of the groups, and of the other."""
-    drawn = np.random.default_rng(seed).permutation(int(groups.max()) + 1)
-    first = np.isin(groups, drawn[: len(drawn) // 2])
+    shuffled = np.random.default_rng(seed).permutation(int(groups.max()) + 1)
+    first = np.isin(groups, shuffled[: len(shuffled) // 2])
     return np.flatnonzero(first), np.flatnonzero(~first)
 
 
@@ -45,10 +45,10 @@ def judged(
 ) -> Floats:
     """Return the figures of judges on the second half; a probe is added with the weight 1."""
     others = [name for name in group if name != "probe"]
-    scores = [np.array(each) for each in split.scores(instances, parts, others)] if others else [0.0 for _ in split.test]
+    scores = [np.array(values) for values in split.scores(instances, parts, others)] if others else [0.0 for _ in split.test]
     if "probe" in group:
-        scores = [each + odds[place] - odds[place].mean() for each, place in zip(scores, split.test, strict=True)]
-    return figures([instances[place] for place in split.test], [np.asarray(each).tolist() for each in scores])
+        scores = [values + odds[index] - odds[index].mean() for values, index in zip(scores, split.test, strict=True)]
+    return figures([instances[index] for index in split.test], [np.asarray(values).tolist() for values in scores])
 
 
 def main() -> None:
@@ -71,11 +71,13 @@ def main() -> None:
     layers = layers_to_try(count_layers(causal.model))
     before, started = len(list(arguments.states.glob("*"))), time.perf_counter()
     states = read_choices(instances, causal, layers, arguments.states)
-    if read := len(list(arguments.states.glob("*"))) - before:
-        print(f"{read / (time.perf_counter() - started):.2f} instances/s through all layers, {causal.signature}", flush=True)
-    ends = np.cumsum([len(one.choices) for one in instances])[:-1]
+    if number_read := len(list(arguments.states.glob("*"))) - before:
+        print(
+            f"{number_read / (time.perf_counter() - started):.2f} instances/s through all layers, {causal.signature}", flush=True
+        )
+    ends = np.cumsum([len(instance.choices) for instance in instances])[:-1]
     first, second = halves(groups, arguments.seed)
-    probe = train_choice_probe([instances[place] for place in first.tolist()], causal, arguments.states, seed=arguments.seed)
+    probe = train_choice_probe([instances[index] for index in first.tolist()], causal, arguments.states, seed=arguments.seed)
     facts = probe.facts
     print(
         f"probe of the first half: layer {probe.layer}, penalty {facts['penalty']:g}, {facts['ordered']:.3f} "
@@ -83,14 +85,14 @@ def main() -> None:
     )
     hidden = states.hidden[:, layers.index(probe.layer)].astype(np.float64)
     odds = np.split(hidden @ probe.weights.astype(np.float64), ends)
-    parts = {"yes-no": Measured(("yes",), [each[:, None] for each in np.split(states.margins, ends)])}
+    parts = {"yes-no": Measured(("yes",), [values[:, None] for values in np.split(states.margins, ends)])}
     names = [*(["graph"] if arguments.graph else []), *(["similarity"] if arguments.encoder else [])]
     with tempfile.TemporaryDirectory() as folder:
-        values = arguments.values or Path(folder)
+        values_folder = arguments.values or Path(folder)
         if names:
             chooser = load_chooser(arguments.graph, names, encoder=arguments.encoder)  # it holds the graph open
             for name, judge in chooser.judges.items():
-                parts[name] = Measured(judge.features, measure(judge, instances, values))
+                parts[name] = Measured(judge.features, measure(judge, instances, values_folder))
     control = Split(instances, groups, first, second, STRONGEST, arguments.seed)
     shipped = Split(instances, groups, first, second, SHIPPED_LIMITS, arguments.seed)
     tables = {
@@ -99,12 +101,12 @@ def main() -> None:
     }
     defaults = [(CONTROL,), *([(CONTROL, "graph"), (CONTROL, "graph", "yes-no"), ("graph", "yes-no")] if arguments.graph else [])]
     tables |= {f"{' + '.join(group)}, as ships": judged(shipped, instances, parts, group, odds) for group in defaults}
-    mine = [instances[place] for place in second.tolist()]
-    print(f"\n{len(mine):,} instances of the second half; {len(tables)} rows")
-    print_tables(without_fit(mine) | tables, mine, groups[second], tables[CONTROL], arguments.resamples)
-    everything = pairs_of(instances)
-    margins = states.margins[everything.right] - states.margins[everything.wrong]
-    print(f"\nyes-no puts {np.average(margins > 0, weights=everything.weights):.3f} of all pairs in order")
+    test_instances = [instances[index] for index in second.tolist()]
+    print(f"\n{len(test_instances):,} instances of the second half; {len(tables)} rows")
+    print_tables(without_fit(test_instances) | tables, test_instances, groups[second], tables[CONTROL], arguments.resamples)
+    pairs = pairs_of(instances)
+    margins = states.margins[pairs.right] - states.margins[pairs.wrong]
+    print(f"\nyes-no puts {np.average(margins > 0, weights=pairs.weights):.3f} of all pairs in order")
 
 
 if __name__ == "__main__":

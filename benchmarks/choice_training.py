@@ -33,10 +33,10 @@ def scores_of(train: list[Instance], test: list[Instance], model: str, recipe: C
     """Return the scores of the choices of ``test`` by a model trained on ``train``, in standard deviations over all of them."""
     with tempfile.TemporaryDirectory() as folder:
         train_cicero(train, model, Path(folder) / "model", recipe, task="choose")
-        values = [each[:, 0].astype(np.float64) for each in open_trained(Path(folder) / "model").measure(test)]
-    centred = [each - each.mean() for each in values]
+        scores = [values[:, 0].astype(np.float64) for values in open_trained(Path(folder) / "model").measure(test)]
+    centred = [values - values.mean() for values in scores]
     deviation = float(np.concatenate(centred).std())
-    return [each / deviation for each in centred]
+    return [values / deviation for values in centred]
 
 
 def main() -> None:
@@ -51,28 +51,33 @@ def main() -> None:
     parser.add_argument("--source", type=int, default=512, help="longest input in tokens")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--resamples", type=int, default=10_000)
-    given = parser.parse_args()
-    if given.file is None or given.model is None:
+    arguments = parser.parse_args()
+    if arguments.file is None or arguments.model is None:
         print("nothing is measured: name a file of CICERO, and a model with --model")
         return
-    instances, groups = read_instances(given.file, given.but, given.dialogues)
+    instances, groups = read_instances(arguments.file, arguments.but, arguments.dialogues)
     first, second = halves(groups, 0)
     train, test = ([instances[index] for index in half.tolist()] for half in (first, second))
     control = figures(test, Split(instances, groups, first, second, STRONGEST, 0).scores(instances, {}, [CONTROL]))
     tables, by_seed = without_fit(test) | {CONTROL: control}, []
-    with Meter("training", given.seeds, noun="models") as meter:
-        for seed in range(given.seeds):
+    with Meter("training", arguments.seeds, noun="models") as meter:
+        for seed in range(arguments.seeds):
             recipe = CiceroRecipe(
-                epochs=given.epochs, rate=given.rate, source=given.source, optimizer="adamw", checkpoint_every=0, seed=seed
+                epochs=arguments.epochs,
+                rate=arguments.rate,
+                source=arguments.source,
+                optimizer="adamw",
+                checkpoint_every=0,
+                seed=seed,
             )
-            by_seed.append(scores_of(train, test, given.model, recipe))
-            tables[f"trained, seed {seed}"] = figures(test, [each.tolist() for each in by_seed[-1]])
+            by_seed.append(scores_of(train, test, arguments.model, recipe))
+            tables[f"trained, seed {seed}"] = figures(test, [scores.tolist() for scores in by_seed[-1]])
             meter.add(1)
-    if given.seeds > 1:
-        means = [np.mean(each, 0).tolist() for each in zip(*by_seed, strict=True)]
+    if arguments.seeds > 1:
+        means = [np.mean(scores, 0).tolist() for scores in zip(*by_seed, strict=True)]
         tables["trained, all seeds"] = figures(test, means)
-    print(f"\n{len(train):,} instances to train on, {len(test):,} to judge; {given.epochs} epochs at {given.rate:g}")
-    print_tables(tables, test, groups[second], control, given.resamples)
+    print(f"\n{len(train):,} instances to train on, {len(test):,} to judge; {arguments.epochs} epochs at {arguments.rate:g}")
+    print_tables(tables, test, groups[second], control, arguments.resamples)
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ def bare(causal: CausalModel, instances: Sequence[Instance]) -> int:
     """Read the instances with the model alone; return the number of tokens."""
     before, after = ChoicePrompt(causal).template
     number = 0
-    for one in instances:
-        parts = [before + proposal(one), *(f" {choice}{after}" for choice in one.choices)]
+    for instance in instances:
+        parts = [before + proposal(instance), *(f" {choice}{after}" for choice in instance.choices)]
         row = [token for part in causal.tokens(parts) for token in part]
         number += len(row)
         with torch.inference_mode():
@@ -58,20 +58,20 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=200)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    rows = [one for one in read_cicero(arguments.file, strict=True) if isinstance(one, Instance)]
-    some = rows[:: max(1, len(rows) // arguments.instances)][: arguments.instances + 1]
+    rows = [instance for instance in read_cicero(arguments.file, strict=True) if isinstance(instance, Instance)]
+    sample = rows[:: max(1, len(rows) // arguments.instances)][: arguments.instances + 1]
     print("| | instances a processor second |\n|---|---|")
     causal = open_causal(arguments.model, dtype="bfloat16")
-    timed("bare, bfloat16", lambda few: print(f"| tokens an instance | {bare(causal, few) / len(few):.0f} |"), some)
-    timed("yes-no", YesNo(causal).measure, some)
-    timed("likelihood, bfloat16", Likelihood(causal).measure, some)
+    timed("bare, bfloat16", lambda part: print(f"| tokens an instance | {bare(causal, part) / len(part):.0f} |"), sample)
+    timed("yes-no", YesNo(causal).measure, sample)
+    timed("likelihood, bfloat16", Likelihood(causal).measure, sample)
     middle = count_layers(causal.model) * 3 // 4
     weights = np.random.default_rng(0).normal(size=causal.model.config.hidden_size).astype(np.float32)
     probe = Probe(PROBE, middle, weights, causal.files.signature, dtype=causal.dtype)
-    timed(f"probe, layer {middle}", ProbeJudge(causal, probe, cut=True).measure, some)
+    timed(f"probe, layer {middle}", ProbeJudge(causal, probe, cut=True).measure, sample)
     with open_graph(arguments.graph) as graph:
         inference = load_inference(graph)
-        turns = [(one.dialogue, one.place) for one in rows[: arguments.turns]]
+        turns = [(instance.dialogue, instance.place) for instance in rows[: arguments.turns]]
         inference.answer(*turns[0])
         started = time.process_time()
         for dialogue, place in turns:

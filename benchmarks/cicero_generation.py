@@ -28,44 +28,47 @@ from tacit.reasoning.inference.trained import open_trained
 
 def drawn(instances: Sequence[Instance], dialogues: int | None, seed: int) -> list[Instance]:
     """Return the instances of some dialogues, all without a number."""
-    names = sorted({one.id for one in instances})
-    kept = np.random.default_rng(seed).permutation(len(names))[:dialogues]
-    some = {names[place] for place in kept.tolist()}
-    return [one for one in instances if one.id in some]
+    names = sorted({instance.id for instance in instances})
+    indices = np.random.default_rng(seed).permutation(len(names))[:dialogues]
+    names_drawn = {names[index] for index in indices.tolist()}
+    return [instance for instance in instances if instance.id in names_drawn]
 
 
-def told(name: str, subtask: str, pairs: Sequence[Pair], encoder: Any) -> None:
+def print_row(name: str, subtask: str, pairs: Sequence[Pair], encoder: Any) -> None:
     """Print one line of the table."""
-    found = measure(pairs, encoder)
+    measured = measure(pairs, encoder)
     share = np.mean([bool(text.strip()) for text, _ in pairs])
-    cells = " | ".join(f"{value:.3f}" for value in found.values.values())
+    cells = " | ".join(f"{value:.3f}" for value in measured.values.values())
     print(f"| {name} | {subtask} | {len(pairs):,} | {share:.3f} | {cells} |", flush=True)
 
 
 def from_graph(address: str, instances: Sequence[Instance]) -> dict[str, str]:
     """Return the graph's best answer to each instance, by its key; blank where it has none."""
-    found = {}
+    answers = {}
     with open_graph(address) as graph:
         inference = load_inference(graph)
-        for one in instances:
-            [turn] = inference.answer(one.dialogue, one.place, [one.question], limit=1)
-            found[key(one)] = next((answer.text for answer in turn.answers[one.question]), "")
-    return found
+        for instance in instances:
+            [turn] = inference.answer(instance.dialogue, instance.place, [instance.question], limit=1)
+            answers[key(instance)] = next((answer.text for answer in turn.answers[instance.question]), "")
+    return answers
 
 
 def of_others(instances: Sequence[Instance]) -> dict[str, str]:
     """Return for each instance, by its key, the first right answer to the same question in the next dialogue that has one."""
-    found = {}
-    for place, one in enumerate(instances):
-        after = (*instances[place + 1 :], *instances[:place])
-        other = next((each for each in after if each.question is one.question and each.id != one.id), one)
-        found[key(one)] = other.choices[other.correct[0]]
-    return found
+    answers = {}
+    for index, instance in enumerate(instances):
+        candidates = (*instances[index + 1 :], *instances[:index])
+        other = next(
+            (candidate for candidate in candidates if candidate.question is instance.question and candidate.id != instance.id),
+            instance,
+        )
+        answers[key(instance)] = other.choices[other.correct[0]]
+    return answers
 
 
-def key(one: Instance) -> str:
+def key(instance: Instance) -> str:
     """Return what identifies an instance."""
-    return f"{one.id} {one.question.value} {one.target}"
+    return f"{instance.id} {instance.question.value} {instance.target}"
 
 
 def main() -> None:
@@ -79,9 +82,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     print(f"{hashlib.sha256(arguments.file.read_bytes()).hexdigest()}  {arguments.file.name}")
-    rows = [one for one in read_cicero(arguments.file, strict=True) if isinstance(one, Instance) and one.correct]
+    rows = [
+        instance for instance in read_cicero(arguments.file, strict=True) if isinstance(instance, Instance) and instance.correct
+    ]
     instances = drawn(rows, arguments.dialogues, arguments.seed)
-    print(f"{len(instances):,} instances of {len({one.id for one in instances}):,} dialogues")
+    print(f"{len(instances):,} instances of {len({instance.id for instance in instances}):,} dialogues")
     encoder = None
     if arguments.encoder is not None:
         from tacit.reasoning.models.encoder import open_encoder
@@ -99,20 +104,25 @@ def main() -> None:
     seconds, asked = 0.0, 0
     for subtask in SUBTASKS:
         fits = None if model is None else model.fits
-        some: list[tuple[Instance, Example]] = []
-        for one in instances:
-            if one.question is subtask.question:
-                near = [one, *(other for other in instances if (other.id, other.target) == (one.id, one.target))]
-                some += [(one, each) for each in generation_examples(near, [subtask], fits=fits)[:1]]
-        if not some:
+        examples: list[tuple[Instance, Example]] = []
+        for instance in instances:
+            if instance.question is subtask.question:
+                related = [
+                    instance,
+                    *(other for other in instances if (other.id, other.target) == (instance.id, instance.target)),
+                ]
+                examples += [(instance, example) for example in generation_examples(related, [subtask], fits=fits)[:1]]
+        if not examples:
             continue
         for name, texts in sets:
-            told(name, subtask.value, [(texts[key(one)], example.answers) for one, example in some], encoder)
+            print_row(name, subtask.value, [(texts[key(instance)], example.answers) for instance, example in examples], encoder)
         if model is not None:
             started = time.perf_counter()
-            written = model.write([example.source for _, example in some])
-            seconds, asked = seconds + time.perf_counter() - started, asked + len(some)
-            told("model", subtask.value, list(zip(written, [example.answers for _, example in some], strict=True)), encoder)
+            written = model.write([example.source for _, example in examples])
+            seconds, asked = seconds + time.perf_counter() - started, asked + len(examples)
+            print_row(
+                "model", subtask.value, list(zip(written, [example.answers for _, example in examples], strict=True)), encoder
+            )
     if model is not None:
         print(f"\nmodel {model.signature}: {asked / seconds:.2f} answers/s")
 

@@ -37,17 +37,18 @@ def tables_of(instances: list[Instance], groups: NDArray[np.int64], parts: dict[
     small, shipped = f"{CONTROL}, four features", f"{CONTROL}, words as the judge that ships"
     scores: dict[str, list[list[float]]] = {" + ".join(row): [[]] * len(instances) for row in rows}
     scores |= {small: [[]] * len(instances), shipped: [[]] * len(instances)}
-    form = [form_of(one.choices) for one in instances]
-    for one in k_folds(groups, FOLDS, seed):
-        split = Split(instances, groups, one.train, one.test, STRONGEST, seed)
-        found = {" + ".join(row): split.scores(instances, parts, row) for row in rows}
-        found[shipped] = Split(instances, groups, one.train, one.test, SHIPPED_LIMITS, seed).scores(instances, {}, [CONTROL])
-        head = fit_head(FORM, [form[place] for place in split.train], [instances[place].correct for place in split.train])
-        found[small] = [head.scores(form[place]).tolist() for place in split.test]
-        for name, each in found.items():
-            for place, values in zip(split.test, each, strict=True):
-                scores[name][place] = values
-    return {name: figures(instances, each) for name, each in scores.items()}
+    form = [form_of(instance.choices) for instance in instances]
+    for fold in k_folds(groups, FOLDS, seed):
+        split = Split(instances, groups, fold.train, fold.test, STRONGEST, seed)
+        fold_scores = {" + ".join(row): split.scores(instances, parts, row) for row in rows}
+        as_ships = Split(instances, groups, fold.train, fold.test, SHIPPED_LIMITS, seed)
+        fold_scores[shipped] = as_ships.scores(instances, {}, [CONTROL])
+        head = fit_head(FORM, [form[index] for index in split.train], [instances[index].correct for index in split.train])
+        fold_scores[small] = [head.scores(form[index]).tolist() for index in split.test]
+        for name, test_scores in fold_scores.items():
+            for index, values in zip(split.test, test_scores, strict=True):
+                scores[name][index] = values
+    return {name: figures(instances, rows) for name, rows in scores.items()}
 
 
 def main() -> None:
@@ -72,8 +73,8 @@ def main() -> None:
             if name == CONTROL:
                 continue
             started = time.perf_counter()
-            found = measure(judge, instances, arguments.values or Path(folder))
-            parts[name] = Measured(judge.features, found)
+            values = measure(judge, instances, arguments.values or Path(folder))
+            parts[name] = Measured(judge.features, values)
             rate = len(instances) / (time.perf_counter() - started)
             print(f"{name}: {rate:,.1f} instances/s, those of --values included, {judge.signature}", flush=True)
     tables = tables_of(instances, groups, parts, arguments.seed)

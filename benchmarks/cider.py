@@ -128,46 +128,46 @@ class Spans:
     def __init__(self, turns: Sequence[str], tokens: Sequence[Sequence[Token]]) -> None:
         self._turns = turns
         self._tokens = tokens
-        self._found: dict[tuple[int, str], list[Span]] = {}
+        self._spans: dict[tuple[int, str], list[Span]] = {}
 
     def like(self, span: Span) -> list[Span]:
         """Return the spans with as many tokens as ``span`` and its class, by turn and place."""
         assert span.turn is not None
-        own = [one for one in self._tokens[span.turn] if one.start < span.end and one.end > span.start]
-        key = len(own), kind_of(own)
-        if key not in self._found:
-            self._found[key] = list(self._runs(*key))
-        return self._found[key]
+        tokens = [token for token in self._tokens[span.turn] if token.start < span.end and token.end > span.start]
+        key = len(tokens), kind_of(tokens)
+        if key not in self._spans:
+            self._spans[key] = list(self._runs(*key))
+        return self._spans[key]
 
     def _runs(self, length: int, kind: str) -> Iterator[Span]:
         for turn, tokens in enumerate(self._tokens):
-            for place in range(len(tokens) - length + 1):
-                run = tokens[place : place + length]
+            for index in range(len(tokens) - length + 1):
+                run = tokens[index : index + length]
                 if "PUNCT" not in (run[0].pos, run[-1].pos) and kind_of(run) == kind:
                     start, end = run[0].start, run[-1].end
                     yield Span(self._turns[turn][start:end], turn, start, end)
 
 
-def overlap(one: Span, two: Span) -> bool:
+def overlap(first: Span, second: Span) -> bool:
     """Return whether two spans share a character."""
-    return one.turn == two.turn and one.start < two.end and two.start < one.end
+    return first.turn == second.turn and first.start < second.end and second.start < first.end
 
 
 def pairs_of(dialogue: MarkedDialogue, spans: Spans, rng: np.random.Generator) -> list[Pair]:
     """Return the marked pairs of a dialogue, each followed by its random ones; none where too few random ones can be drawn."""
-    marked = [one for one in dialogue.triplets if one.head.turn is not None and one.tail.turn is not None]
-    taken = [ends for one in marked for ends in ((one.head, one.tail), (one.tail, one.head))]
+    marked = [triplet for triplet in dialogue.triplets if triplet.head.turn is not None and triplet.tail.turn is not None]
+    marked_ends = [ends for triplet in marked for ends in ((triplet.head, triplet.tail), (triplet.tail, triplet.head))]
     pairs: list[Pair] = []
-    for one in marked:
-        heads, tails = spans.like(one.head), spans.like(one.tail)
+    for triplet in marked:
+        heads, tails = spans.like(triplet.head), spans.like(triplet.tail)
         drawn: list[Pair] = []
         for _ in range(TRIES if heads and tails else 0):
             head, tail = heads[int(rng.integers(len(heads)))], tails[int(rng.integers(len(tails)))]
-            apart = (head.turn == tail.turn) == (one.head.turn == one.tail.turn) and not overlap(head, tail)
-            if apart and not any(overlap(head, first) and overlap(tail, second) for first, second in taken):
-                drawn.append(Pair(head, one.relation, tail, False))
+            comparable = (head.turn == tail.turn) == (triplet.head.turn == triplet.tail.turn) and not overlap(head, tail)
+            if comparable and not any(overlap(head, first) and overlap(tail, second) for first, second in marked_ends):
+                drawn.append(Pair(head, triplet.relation, tail, False))
             if len(drawn) == DRAWS:
-                pairs += [Pair(one.head, one.relation, one.tail, True), *drawn]
+                pairs += [Pair(triplet.head, triplet.relation, triplet.tail, True), *drawn]
                 break
     return pairs
 
@@ -185,15 +185,15 @@ class Edges:
 
     def _agree(self, head: str, tail: str, relation: str, hops: int) -> bool:
         """Return whether a path of at most ``hops`` (1 or 2) from head to tail agrees with a relation of CIDER."""
-        wanted = set(RELATIONS[relation].split())
-        after, before = self._around.get(head, {}), self._around.get(tail, {})
-        if wanted & after.get(tail, set()):
+        agreeing = set(RELATIONS[relation].split())
+        neighbours_of_head, neighbours_of_tail = self._around.get(head, {}), self._around.get(tail, {})
+        if agreeing & neighbours_of_head.get(tail, set()):
             return True
         if hops == 1:
             return False
-        for middle in after.keys() & before.keys():
-            first, second = after[middle], self._around[middle][tail]
-            if (wanted & first and (wanted | KEEPING) & second) or (KEEPING & first and wanted & second):
+        for middle in neighbours_of_head.keys() & neighbours_of_tail.keys():
+            first, second = neighbours_of_head[middle], self._around[middle][tail]
+            if (agreeing & first and (agreeing | KEEPING) & second) or (KEEPING & first and agreeing & second):
                 return True
         return False
 
@@ -207,31 +207,33 @@ Named = Mapping[tuple[str, str], Sequence[Steps]]
 
 def named_by(pieces: Iterable[Piece]) -> dict[tuple[str, str], list[Steps]]:
     """Return what the pieces of :class:`Grounding` name."""
-    found: dict[tuple[str, str], list[Steps]] = {}
+    paths_by_ends: dict[tuple[str, str], list[Steps]] = {}
     for piece in pieces:
         if piece.history is not None and piece.response is not None:
-            paths = found.setdefault((piece.history.concept, piece.response.concept), [])
-            paths += [steps_of(one.path) for one in (piece, *piece.rests_on) if one.path is not None and one.path.assertions]
-    return found
+            paths = paths_by_ends.setdefault((piece.history.concept, piece.response.concept), [])
+            paths += [
+                steps_of(shown.path) for shown in (piece, *piece.rests_on) if shown.path is not None and shown.path.assertions
+            ]
+    return paths_by_ends
 
 
 def steps_of(path: Path) -> Steps:
     """Return the relations along a path."""
     return tuple(
-        one.relation if one.head == start else f"<{one.relation}"
-        for start, one in zip(path.nodes, path.assertions, strict=False)
+        assertion.relation if assertion.head == start else f"<{assertion.relation}"
+        for start, assertion in zip(path.nodes, path.assertions, strict=False)
     )  # fmt: skip
 
 
 def back(steps: Steps) -> Steps:
     """Return the steps read from the other end."""
-    return tuple(one[1:] if one.startswith("<") else f"<{one}" for one in reversed(steps))
+    return tuple(step[1:] if step.startswith("<") else f"<{step}" for step in reversed(steps))
 
 
 def say(steps: Steps, relation: str) -> bool:
     """Return whether steps from head to tail agree with a relation of CIDER: one does, the others do or keep the subject."""
-    wanted = set(RELATIONS[relation].split())
-    return any(one in wanted for one in steps) and all(one in wanted or one in KEEPING for one in steps)
+    agreeing = set(RELATIONS[relation].split())
+    return any(step in agreeing for step in steps) and all(step in agreeing or step in KEEPING for step in steps)
 
 
 @dataclass(frozen=True)
@@ -256,16 +258,17 @@ def row(test: str, half: str, counts: NDArray[np.float64], resamples: int, seed:
     both = recall + random
     precision = np.divide(recall, both, out=np.full_like(both, 0.5), where=both > 0)
 
-    def spread(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    def with_interval(values: NDArray[np.float64]) -> tuple[float, float, float]:
         low, high = np.quantile(values[1:], (0.025, 0.975)).tolist()
         return float(values[0]), low, high
 
-    return Row(test, half, int(counts[:, 0].sum()), len(counts), spread(recall), spread(random), spread(precision))
+    figures = (with_interval(values) for values in (recall, random, precision))
+    return Row(test, half, int(counts[:, 0].sum()), len(counts), *figures)
 
 
 def concepts_in(mentions: Sequence[Mention], span: Span) -> list[str]:
     """Return the concepts that a turn mentions within a span."""
-    return list(dict.fromkeys(one.concept for one in mentions if span.start <= one.start and one.end <= span.end))
+    return list(dict.fromkeys(mention.concept for mention in mentions if span.start <= mention.start and mention.end <= span.end))
 
 
 def joined(
@@ -274,24 +277,24 @@ def joined(
     """Return what each test that applies to a pair says; ``evidence`` is that of the later turn."""
     heads, tails = ends
     hops = graph.hop_distances(heads, tails, 2) if heads and tails else np.zeros((0, 0), dtype=np.int8)
-    found = {
+    answers = {
         "linked": bool(hops.size),
         "shared": bool((hops == 0).any()),
         "one hop": bool((hops == 1).any()),
         "two hops": bool((hops >= 0).any()),
     }
     if pair.relation in RELATIONS:
-        for name, most in zip(ABOUT_RELATIONS, (1, 2), strict=True):
-            found[name] = any(edges.agree(head, tail, pair.relation, most) for head in heads for tail in tails)
+        for name, max_hops in zip(ABOUT_RELATIONS, (1, 2), strict=True):
+            answers[name] = any(edges.agree(head, tail, pair.relation, max_hops) for head in heads for tail in tails)
     if pair.head.turn != pair.tail.turn:
-        places = [(head, tail) for head in heads for tail in tails]
-        found["evidence"] = any(ends in evidence or ends[::-1] in evidence for ends in places)
-        paths = [one for ends in places for one in evidence.get(ends, ())]
-        paths += [back(one) for ends in places for one in evidence.get(ends[::-1], ())]
-        found["path"] = bool(paths)
+        concept_pairs = [(head, tail) for head in heads for tail in tails]
+        answers["evidence"] = any(ends in evidence or ends[::-1] in evidence for ends in concept_pairs)
+        paths = [steps for ends in concept_pairs for steps in evidence.get(ends, ())]
+        paths += [back(steps) for ends in concept_pairs for steps in evidence.get(ends[::-1], ())]
+        answers["path"] = bool(paths)
         if pair.relation in RELATIONS:
-            found["path, relation"] = any(say(one, pair.relation) for one in paths)
-    return found
+            answers["path, relation"] = any(say(steps, pair.relation) for steps in paths)
+    return answers
 
 
 def measure(graph: KnowledgeGraph, dialogues: Sequence[MarkedDialogue], seed: int) -> dict[tuple[str, int], NDArray[np.float64]]:
@@ -299,7 +302,7 @@ def measure(graph: KnowledgeGraph, dialogues: Sequence[MarkedDialogue], seed: in
     metric = Grounding(graph, load_pipeline())
     edges = Edges(graph)
     rng = np.random.default_rng(seed)
-    clusters = {first: place for place, first in enumerate(dict.fromkeys(one.turns[0].lower() for one in dialogues))}
+    clusters = {first: index for index, first in enumerate(dict.fromkeys(dialogue.turns[0].lower() for dialogue in dialogues))}
     counts = {(test, half): np.zeros((len(clusters), 4)) for test in TESTS for half in range(len(HALVES))}
     used = 0
     for dialogue in dialogues:
@@ -314,14 +317,14 @@ def measure(graph: KnowledgeGraph, dialogues: Sequence[MarkedDialogue], seed: in
             assert pair.tail.turn is not None
             ends = concepts_in(mentions[pair.head.turn], pair.head), concepts_in(mentions[pair.tail.turn], pair.tail)
             later = max(pair.head.turn, pair.tail.turn)
-            found = joined(pair, ends, graph, edges, evidence[later - 1] if later else {})
-            for test, answer in found.items():
+            answers = joined(pair, ends, graph, edges, evidence[later - 1] if later else {})
+            for test, answer in answers.items():
                 counts[test, half_of(dialogue)][clusters[dialogue.turns[0].lower()]] += (
                     (1, answer, 0, 0) if pair.marked else (0, 0, 1, answer)
                 )
-    marked = [one for dialogue in dialogues for one in dialogue.triplets]
-    placed = sum(one.head.turn is not None and one.tail.turn is not None for one in marked)
-    print(f"{len(marked):,} triplets, {placed:,} with both spans in turns, {used:,} of them with {DRAWS} random pairs each")
+    marked = [triplet for dialogue in dialogues for triplet in dialogue.triplets]
+    complete = sum(triplet.head.turn is not None and triplet.tail.turn is not None for triplet in marked)
+    print(f"{len(marked):,} triplets, {complete:,} with both spans in turns, {used:,} of them with {DRAWS} random pairs each")
     print(f"signature {metric.signature}")
     return counts
 
@@ -336,16 +339,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     print(f"{hashlib.sha256(arguments.file.read_bytes()).hexdigest()}  {arguments.file.name}")
-    dialogues = [one for one in read_cider(arguments.file, strict=True) if isinstance(one, MarkedDialogue)]
+    dialogues = [dialogue for dialogue in read_cider(arguments.file, strict=True) if isinstance(dialogue, MarkedDialogue)]
     with open_graph(arguments.graph) as store, open_index(store) as graph:
         counts = measure(graph, dialogues, arguments.seed)
-    rows = [row(test, HALVES[half], some, arguments.resamples, arguments.seed) for (test, half), some in counts.items()]
+    rows = [row(test, HALVES[half], values, arguments.resamples, arguments.seed) for (test, half), values in counts.items()]
     print("\n| test | half | marked pairs (dialogues) | recall | random | precision |\n|---|---|---|---|---|---|")
-    for one in rows:
-        cells = [f"{value:.3f} [{low:.3f}, {high:.3f}]" for value, low, high in (one.recall, one.random, one.precision)]
-        print(f"| {one.test} | {one.half} | {one.pairs:,} ({one.dialogues:,}) | {' | '.join(cells)} |")
+    for figures in rows:
+        cells = [
+            f"{value:.3f} [{low:.3f}, {high:.3f}]" for value, low, high in (figures.recall, figures.random, figures.precision)
+        ]
+        print(f"| {figures.test} | {figures.half} | {figures.pairs:,} ({figures.dialogues:,}) | {' | '.join(cells)} |")
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps([asdict(one) for one in rows], indent=1) + "\n")
+        arguments.json.write_text(json.dumps([asdict(figures) for figures in rows], indent=1) + "\n")
 
 
 if __name__ == "__main__":

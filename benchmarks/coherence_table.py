@@ -38,44 +38,45 @@ Row = dict[str, Correlation] | None
 
 def groups_of(judged: Sequence[Judgement]) -> Groups:
     """Return the places of the responses of each data set, and of each system of those that name several."""
-    found: Groups = {}
-    for place, one in enumerate(judged):
-        found.setdefault(one.dataset, []).append(place)
-        if one.system is not None:
-            found.setdefault(f"{one.dataset}, {one.system}", []).append(place)
-    return dict(sorted(found.items()))
+    groups: Groups = {}
+    for index, judgement in enumerate(judged):
+        groups.setdefault(judgement.dataset, []).append(index)
+        if judgement.system is not None:
+            groups.setdefault(f"{judgement.dataset}, {judgement.system}", []).append(index)
+    return dict(sorted(groups.items()))
 
 
 def scores_of(judged: Sequence[Judgement], checkpoints: dict[str, Path]) -> dict[str, Any]:
     """Return the scores of every row of the table."""
-    items = [Item(one.history, one.response) for one in judged]
+    items = [Item(judgement.history, judgement.response) for judgement in judged]
     metrics = {"similarity": load_metric("similarity"), "repetition": load_metric("repetition")}
     for name, folder in checkpoints.items():
         for part in ("association", "selection"):
             metrics[f"{part}, {name}"] = load_metric(part, checkpoint=folder)
         metrics[f"coherence, {name}"] = load_metric("coherence", checkpoint=folder)
-    return {name: np.array([one.value for one in metric.score_batch(items)]) for name, metric in metrics.items()}
+    return {name: np.array([score.value for score in metric.score_batch(items)]) for name, metric in metrics.items()}
 
 
-def markdown(found: dict[str, dict[str, Row]], kind: str) -> str:
+def markdown(agreements: dict[str, dict[str, Row]], kind: str) -> str:
     """Return one table: a row for each metric, a column for each data set and system."""
-    groups = list(next(iter(found.values())))
+    groups = list(next(iter(agreements.values())))
     lines = [f"| {kind.title()} | {' | '.join(groups)} |", "|---" * (len(groups) + 1) + "|"]
     lines += [
         f"| {name} | {' | '.join(spelt(rows[group][kind]) if rows[group] else '–' for group in groups)} |"
-        for name, rows in found.items()
+        for name, rows in agreements.items()
     ]
     return "\n".join(lines)
 
 
-def means(found: dict[str, dict[str, Row]], sizes: dict[str, int]) -> str:
+def means(agreements: dict[str, dict[str, Row]], sizes: dict[str, int]) -> str:
     """Return the mean of Pearson and Spearman for each data set, over its systems where it names them."""
     sets = [group for group in sizes if ", " not in group]
-    lines = [f"| mean of both | {' | '.join(f'{one} ({sizes[one]})' for one in sets)} |", "|---" * (len(sets) + 1) + "|"]
-    for name, rows in found.items():
+    headings = " | ".join(f"{dataset} ({sizes[dataset]})" for dataset in sets)
+    lines = [f"| mean of both | {headings} |", "|---" * (len(sets) + 1) + "|"]
+    for name, rows in agreements.items():
         cells = []
-        for one in sets:
-            parts = [group for group in rows if group.startswith(f"{one}, ")] or [one]
+        for dataset in sets:
+            parts = [group for group in rows if group.startswith(f"{dataset}, ")] or [dataset]
             values = [rows[part][kind].value if rows[part] else None for part in parts for kind in KINDS]
             cells.append(
                 "–" if None in values else f"{statistics.fmean(value or 0.0 for value in values):.3f}".replace("0.", ".", 1)
@@ -93,27 +94,32 @@ def gains(scores: dict[str, Any], against: str, ratings: Any, groups: Groups, ta
         talks: number of each response's conversation.
     """
     sets = [group for group in groups if ", " not in group]
-    systems = {one: [group for group in groups if group.startswith(f"{one}, ")] or [one] for one in sets}
+    systems = {dataset: [group for group in groups if group.startswith(f"{dataset}, ")] or [dataset] for dataset in sets}
 
-    def found(values: Any) -> Any:
+    def means_by_set(values: Any) -> Any:
         """By data set, for all responses (first row) and for each resample."""
         columns = []
         for parts in systems.values():
-            of = [(values[groups[part]], ratings[groups[part]], numbered(talks[groups[part]])) for part in parts]
-            whole = [[kind.value for kind in correlate(one, other)[:2]] for one, other, _ in of]
-            drawn = [correlations(one, other, groups=talk, resamples=resamples)[:, :2].mean(1) for one, other, talk in of]
-            columns.append([np.mean(whole), *np.mean(drawn, 0)])
+            parts_data = [(values[groups[part]], ratings[groups[part]], numbered(talks[groups[part]])) for part in parts]
+            point = [
+                [kind.value for kind in correlate(part_scores, part_ratings)[:2]] for part_scores, part_ratings, _ in parts_data
+            ]
+            resampled = [
+                correlations(part_scores, part_ratings, groups=talk, resamples=resamples)[:, :2].mean(1)
+                for part_scores, part_ratings, talk in parts_data
+            ]
+            columns.append([np.mean(point), *np.mean(resampled, 0)])
         return np.array(columns).T
 
-    base = found(scores[against])
+    base = means_by_set(scores[against])
     lines = [f"| more than {against} | {' | '.join([*sets, 'mean'])} |", "|---" * (len(sets) + 2) + "|"]
     for name, values in scores.items():
         if name == against or any(np.ptp(values[groups[part]]) == 0 for parts in systems.values() for part in parts):
             continue
-        more = found(values) - base
-        more = np.hstack([more, more.mean(axis=1, keepdims=True)])
-        low, high = np.nanquantile(more[1:], (0.025, 0.975), axis=0)
-        cells = [f"{value:+.3f} [{a:+.3f}, {b:+.3f}]" for value, a, b in zip(more[0], low, high, strict=True)]
+        gain = means_by_set(values) - base
+        gain = np.hstack([gain, gain.mean(axis=1, keepdims=True)])
+        low, high = np.nanquantile(gain[1:], (0.025, 0.975), axis=0)
+        cells = [f"{value:+.3f} [{a:+.3f}, {b:+.3f}]" for value, a, b in zip(gain[0], low, high, strict=True)]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -133,18 +139,18 @@ def main() -> None:
         return
     judged = [row for file in arguments.judgements for row in read_judgements(file) if isinstance(row, Judgement)]
     checkpoints = {"shipped": SHIPPED} | {
-        name: Path(folder) for name, _, folder in (one.partition("=") for one in arguments.checkpoint)
+        name: Path(folder) for name, _, folder in (text.partition("=") for text in arguments.checkpoint)
     }
     scores = scores_of(judged, checkpoints)
-    known = np.isfinite(np.stack(list(scores.values()))).all(axis=0)
-    print(f"{known.sum():,} of {len(judged):,} responses, those that every row can judge\n")
-    judged = [one for one, kept in zip(judged, known.tolist(), strict=True) if kept]
-    scores = {name: values[known] for name, values in scores.items()}
-    groups, ratings = groups_of(judged), np.array([one.rating for one in judged])
-    talks = conversations([(one.history, one.response) for one in judged])
+    judged_by_all = np.isfinite(np.stack(list(scores.values()))).all(axis=0)
+    print(f"{judged_by_all.sum():,} of {len(judged):,} responses, those that every row can judge\n")
+    judged = [judgement for judgement, is_judged in zip(judged, judged_by_all.tolist(), strict=True) if is_judged]
+    scores = {name: values[judged_by_all] for name, values in scores.items()}
+    groups, ratings = groups_of(judged), np.array([judgement.rating for judgement in judged])
+    talks = conversations([(judgement.history, judgement.response) for judgement in judged])
     if arguments.against is not None and arguments.against not in scores:
         parser.error(f"there is no row {arguments.against!r}; choose from {', '.join(scores)}")
-    found = {
+    agreements = {
         name: {
             group: agreement(values[places], ratings[places], talks[places], arguments.resamples)
             for group, places in groups.items()
@@ -152,18 +158,19 @@ def main() -> None:
         for name, values in scores.items()
     }
     sizes = {group: len(places) for group, places in groups.items()}
-    tables = [means(found, sizes), *(markdown(found, kind) for kind in KINDS)]
+    tables = [means(agreements, sizes), *(markdown(agreements, kind) for kind in KINDS)]
     if arguments.against is not None:
         tables.append(gains(scores, arguments.against, ratings, groups, talks, arguments.resamples))
     print("\n\n".join(tables))
     if arguments.json:
-        plain = {name: {group: rows and {kind: one.to_dict() for kind, one in rows.items()} for group, rows in groups_.items()}
-                 for name, groups_ in found.items()}  # fmt: skip
+        plain = {name: {group: rows and {kind: correlation.to_dict() for kind, correlation in rows.items()}
+                        for group, rows in groups_.items()}
+                 for name, groups_ in agreements.items()}  # fmt: skip
         arguments.json.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     if arguments.shipped_card:
-        ours = {name: rows for name, rows in found.items() if name.endswith("shipped") or name == "similarity"}
+        shipped = {name: rows for name, rows in agreements.items() if name.endswith("shipped") or name == "similarity"}
         text = card(open_checkpoint().header, open_checkpoint().digest, path=None)
-        scores = "\n\n".join([means(ours, sizes), *(markdown(ours, kind) for kind in KINDS)])
+        scores = "\n\n".join([means(shipped, sizes), *(markdown(shipped, kind) for kind in KINDS)])
         (SHIPPED / "README.md").write_text(f"{text}\n## Agreement with people's ratings\n\n{scores}\n", encoding="utf-8")
 
 

@@ -54,7 +54,7 @@ class Set:
 def read(path: str, graph: KnowledgeGraph, model: CausalModel | None) -> Set:
     """Read a judgement file and work out the features that can be worked out."""
     judgements = [row for row in read_judgements(path) if isinstance(row, Judgement)]
-    items = [Item(one.history, one.response) for one in judgements]
+    items = [Item(judgement.history, judgement.response) for judgement in judgements]
     losses = np.empty((len(items), 0))
     if model is not None:
         losses = open_features(VARIANTS["neural"], None, language_model=model).values(items)
@@ -62,15 +62,15 @@ def read(path: str, graph: KnowledgeGraph, model: CausalModel | None) -> Set:
     for count in COUNTS:
         symbolic = open_features(VARIANTS["symbolic"], graph, count=count, cache_size=100_000).values(items)
         values[count] = np.concatenate([symbolic, losses], axis=1)
-    return Set(dataset_name(path), judgements, np.array([one.rating for one in judgements]), values)
+    return Set(dataset_name(path), judgements, np.array([judgement.rating for judgement in judgements]), values)
 
 
 def rows(neural: bool) -> list[tuple[str, str, str]]:
     """Return the trained rows as (name, variant, count)."""
-    found = [(f"symbolic, {count}", "symbolic", count) for count in COUNTS]
+    result = [(f"symbolic, {count}", "symbolic", count) for count in COUNTS]
     if neural:
-        found += [("neural", "neural", COUNTS[0]), *((f"all, {count}", "all", count) for count in COUNTS)]
-    return found
+        result += [("neural", "neural", COUNTS[0]), *((f"all, {count}", "all", count) for count in COUNTS)]
+    return result
 
 
 def untrained(data: Set, models: Mapping[str, Regressor]) -> dict[str, Matrix]:
@@ -78,32 +78,32 @@ def untrained(data: Set, models: Mapping[str, Regressor]) -> dict[str, Matrix]:
     rule = load_regressor(SHIPPED)
     count = str(rule.facts["count"])
     values = (transform(data.values[count][:, :3], FEATURES[:3]) - rule.mean) / rule.scale
-    found = {"length": data.values[count][:, 2], f"monotone, {count}": values @ [1.0, 1.0, -1.0]}
+    scores = {"length": data.values[count][:, 2], f"monotone, {count}": values @ [1.0, 1.0, -1.0]}
     for name, model in models.items():
         columns = [FEATURES.index(feature) for feature in model.features]
-        found[name] = model.predict(data.values[str(model.facts["count"])][:, columns])
-    return found
+        scores[name] = model.predict(data.values[str(model.facts["count"])][:, columns])
+    return scores
 
 
 def measure(data: Set, models: Mapping[str, Regressor], seed: int, resamples: int, neural: bool) -> dict[str, Row]:
     """Return the agreement of every row on one data set."""
     scores = untrained(data, models)
-    items = [(one.history, one.response) for one in data.judgements]
+    items = [(judgement.history, judgement.response) for judgement in data.judgements]
     _, rounds = divide(items, CommonsenseRecipe(folds=FOLDS, seed=seed))
     for name, variant, count in rows(neural):
         columns = data.values[count][:, [FEATURES.index(feature) for feature in VARIANTS[variant]]]
         scores[name] = out_of_fold(columns, data.ratings, rounds, VARIANTS[variant], NetworkRecipe(), seed)
     talks = conversations(items)
-    return {name: agreement(found, data.ratings, talks, resamples) for name, found in scores.items()}
+    return {name: agreement(predictions, data.ratings, talks, resamples) for name, predictions in scores.items()}
 
 
-def markdown(sets: list[Set], found: dict[str, dict[str, Row]], kind: str) -> str:
+def markdown(sets: list[Set], correlations: dict[str, dict[str, Row]], kind: str) -> str:
     """Return one table: a row for each model, a column for each data set."""
-    names = list(next(iter(found.values())))
-    columns = " | ".join(f"{one.name} ({len(one.ratings)})" for one in sets)
+    names = list(next(iter(correlations.values())))
+    columns = " | ".join(f"{data.name} ({len(data.ratings)})" for data in sets)
     lines = [f"| {kind.title()} | {columns} |", "|---" * (len(sets) + 1) + "|"]
     lines += [
-        f"| {name} | {' | '.join(spelt(row[kind]) if (row := found[one.name][name]) else '–' for one in sets)} |"
+        f"| {name} | {' | '.join(spelt(row[kind]) if (row := correlations[data.name][name]) else '–' for data in sets)} |"
         for name in names
     ]
     return "\n".join(lines)
@@ -125,38 +125,41 @@ def main() -> None:
     start = time.perf_counter()
     model = open_causal(arguments.language_model) if arguments.language_model else None
     models = {"as shipped": load_regressor(SHIPPED), **{path.name: load_regressor(path) for path in arguments.model}}
-    sets, found = [], {}
+    sets, correlations = [], {}
     with open_graph(arguments.graph) as store, open_index(store) as graph:
         digest = graph.manifest().digest
         for path in arguments.judgements:
             data = read(path, graph, model)
             sets.append(data)
-            found[data.name] = measure(data, models, arguments.seed, arguments.resamples, model is not None)
+            correlations[data.name] = measure(data, models, arguments.seed, arguments.resamples, model is not None)
             print(f"{data.name}: {len(data.ratings)} judgements, {time.perf_counter() - start:.0f} s", file=sys.stderr)
     if arguments.json:
         plain = {
-            name: {row: of and {kind: one.to_dict() for kind, one in of.items()} for row, of in table.items()}
-            for name, table in found.items()
+            name: {
+                row: by_kind and {kind: correlation.to_dict() for kind, correlation in by_kind.items()}
+                for row, by_kind in table.items()
+            }
+            for name, table in correlations.items()
         }
         print(json.dumps(plain))
     else:
         print(f"{FOLDS}-fold cross-validation, conversations kept together, seed {arguments.seed}; graph {digest};")
         print(f"language model: {model.signature if model else 'none, so the rows neural and all could not be run'}.\n")
-        print("\n\n".join(markdown(sets, found, kind) for kind in ("spearman", "pearson")))
+        print("\n\n".join(markdown(sets, correlations, kind) for kind in ("spearman", "pearson")))
     if arguments.shipped_card:
-        write_card(sets, found)
+        write_card(sets, correlations)
 
 
-def write_card(sets: list[Set], found: dict[str, dict[str, Row]]) -> None:
+def write_card(sets: list[Set], correlations: dict[str, dict[str, Row]]) -> None:
     """Write the card of the shipped model with its agreement with people, which it has never learnt from."""
     lines = [
         "People's ratings, none of which the model has seen; how it was chosen among others stands in `docs/commonsense.md`:",
         "", "| data set | n | Pearson | Spearman |", "|---|---|---|---|",
     ]  # fmt: skip
-    for one in sets:
-        row = found[one.name]["as shipped"]
-        told = [spelt(row[kind]) if row else "–" for kind in ("pearson", "spearman")]
-        lines.append(f"| {one.name} | {len(one.ratings):,} | {' | '.join(told)} |")
+    for data in sets:
+        row = correlations[data.name]["as shipped"]
+        cells = [spelt(row[kind]) if row else "–" for kind in ("pearson", "spearman")]
+        lines.append(f"| {data.name} | {len(data.ratings):,} | {' | '.join(cells)} |")
     text = card(load_regressor(SHIPPED), path="", extra="\n".join(lines))
     (SHIPPED / "README.md").write_text(text, encoding="utf-8")
 

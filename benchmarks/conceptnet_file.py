@@ -139,17 +139,17 @@ class Block(NamedTuple):
 def lines(count: int, seed: int = 0, real: Path | None = None) -> Iterator[str]:
     """Yield ``count`` lines, without newlines, the same for the same arguments; those of ``real`` are among them."""
     rng = np.random.default_rng(seed)
-    given: dict[str, list[str]] = {}
+    real_lines: dict[str, list[str]] = {}
     if real is not None:
         with gzip.open(real, "rt", encoding="utf-8") as file:
             for line in file:
-                given.setdefault(line.split("\t", 2)[1].removeprefix("/r/"), []).append(line.rstrip("\n"))
-    small = _OTHER_CODES.split()
-    shares = _LARGE | {code: (1 - sum(_LARGE.values())) / len(small) for code in small}
+                real_lines.setdefault(line.split("\t", 2)[1].removeprefix("/r/"), []).append(line.rstrip("\n"))
+    other_codes = _OTHER_CODES.split()
+    shares = _LARGE | {code: (1 - sum(_LARGE.values())) / len(other_codes) for code in other_codes}
     vocabulary = {code: Words(code, int(share * count * _WORDS_PER_LINE), rng) for code, share in shares.items()}
-    blocks = _blocks(count - sum(map(len, given.values())), shares)
-    for relation in sorted({*given, *(block.relation for block in blocks)}):
-        yield from given.get(relation, ())
+    blocks = _blocks(count - sum(map(len, real_lines.values())), shares)
+    for relation in sorted({*real_lines, *(block.relation for block in blocks)}):
+        yield from real_lines.get(relation, ())
         for block in blocks:
             if block.relation == relation:
                 yield from _lines(block, vocabulary, rng)
@@ -163,9 +163,9 @@ def _blocks(count: int, shares: dict[str, float]) -> list[Block]:
         for code in sorted(shares):
             if form != "form" or code != "en":
                 blocks.append(Block(name, code, form, int((count - english) * share * shares[code])))
-    left = count - sum(block.count for block in blocks)
-    largest = max(range(len(blocks)), key=lambda place: blocks[place].count)
-    blocks[largest] = blocks[largest]._replace(count=blocks[largest].count + left)
+    remainder = count - sum(block.count for block in blocks)
+    largest = max(range(len(blocks)), key=lambda index: blocks[index].count)
+    blocks[largest] = blocks[largest]._replace(count=blocks[largest].count + remainder)
     return blocks
 
 
@@ -179,26 +179,26 @@ def _lines(block: Block, vocabulary: dict[str, Words], rng: np.random.Generator)
     relation, language, form, count = block
     if not count:
         return
-    words, more = vocabulary[language], count + count // 8 + 16
-    inner = (relation, form) in {(name, of) for name, _, of in _ENGLISH} and language == "en" and form != "wiktionary"
+    words, drawn = vocabulary[language], count + count // 8 + 16
+    within_language = (relation, form) in {(name, of) for name, _, of in _ENGLISH} and language == "en" and form != "wiktionary"
     if form == "form":
-        head = rng.integers(words.lemmas, words.count, more)
+        head = rng.integers(words.lemmas, words.count, drawn)
     else:
-        head = np.where(rng.random(more) < 0.75, rng.integers(0, words.lemmas, more), _hubs(rng, words.lemmas, more))
+        head = np.where(rng.random(drawn) < 0.75, rng.integers(0, words.lemmas, drawn), _hubs(rng, words.lemmas, drawn))
     codes = sorted(vocabulary)
-    own, english = codes.index(language), codes.index("en")
-    if form in ("form", "url") or inner:
-        code = np.full(more, own)
+    own_code, english = codes.index(language), codes.index("en")
+    if form in ("form", "url") or within_language:
+        code = np.full(drawn, own_code)
     elif form == "context":
-        code = np.full(more, english)
+        code = np.full(drawn, english)
     else:
-        others = np.array([own, english, *(codes.index(other) for other in ("fr", "de", "ru"))])
-        code = others[rng.choice(5, more, p=(0.3, 0.4, 0.1, 0.1, 0.1))]
-    sizes = np.array([vocabulary[other].lemmas for other in codes])[code]
+        others = np.array([own_code, english, *map(codes.index, ("fr", "de", "ru"))])
+        code = others[rng.choice(5, drawn, p=(0.3, 0.4, 0.1, 0.1, 0.1))]
+    sizes = np.array([vocabulary[name].lemmas for name in codes])[code]
     if form == "context":
         sizes = np.minimum(sizes, _CONTEXTS)
-    scattered = (rng.random(more) * sizes).astype(np.int64)
-    tail = np.where(rng.random(more) < 0.5, scattered, 0)
+    scattered = (rng.random(drawn) * sizes).astype(np.int64)
+    tail = np.where(rng.random(drawn) < 0.5, scattered, 0)
     for size in np.unique(sizes).tolist():
         places = np.flatnonzero((tail == 0) & (sizes == size))
         tail[places] = _hubs(rng, size, len(places))
@@ -208,11 +208,11 @@ def _lines(block: Block, vocabulary: dict[str, Words], rng: np.random.Generator)
     weights = np.round(np.sqrt(rng.integers(1, 30, len(keys))), 3).tolist()
     details, senses = _DETAILS[form], _SENSES.get(form, ("",))
     plain = details.format(language=language, whole="1.0") if form in _PLAIN else ""
-    texts = [vocabulary[other] for other in codes]
+    texts = [vocabulary[name] for name in codes]
     columns = ((keys >> 34).tolist(), (keys >> 8 & 0x3FFFFFF).tolist(), (keys & 0xFF).tolist(), weights)
-    for a, b, other, weight in zip(*columns, strict=True):
-        start, end = words.text(a), texts[other].text(b)
-        from_, to = f"/c/{language}/{start}{senses[(a + b) % len(senses)]}", f"/c/{codes[other]}/{end}"
+    for head_number, tail_number, tail_code, weight in zip(*columns, strict=True):
+        start, end = words.text(head_number), texts[tail_code].text(tail_number)
+        from_, to = f"/c/{language}/{start}{senses[(head_number + tail_number) % len(senses)]}", f"/c/{codes[tail_code]}/{end}"
         if form == "url":
             to = f"http://{language}.dbpedia.org/resource/{end.capitalize()}"
         elif form == "wordnet":
@@ -221,15 +221,15 @@ def _lines(block: Block, vocabulary: dict[str, Words], rng: np.random.Generator)
             plain
             or details.format(
                 language=language,
-                user=a % 997,
+                user=head_number % 997,
                 weight=weight,
                 whole="1.0",
                 start=start.replace("_", " "),
                 end=end.replace("_", " "),
             )
         )
-    short = count - len(keys)
-    for number in range(short):  # a small vocabulary has too few pairs: tails that occur once
+    missing = count - len(keys)
+    for number in range(missing):  # a small vocabulary has too few pairs: tails that occur once
         from_, to = f"/c/{language}/{words.text(number % words.lemmas)}", f"/c/{language}/{words.text(0)}_{number}"
         yield f"/a/[/r/{relation}/,{from_}/,{to}/]\t/r/{relation}\t{from_}\t{to}\t{_DETAILS['dbpedia'].format()}"
 

@@ -66,17 +66,17 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.data is None or given.model is None:
+    arguments = parser.parse_args()
+    if arguments.data is None or arguments.model is None:
         print("nothing is measured: name the folder of the data, and an encoder with --model")
         return
-    with gzip.open(given.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
+    with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
         dialogues: Rows = json.load(file)
-    triples = judged(given.data / "judgements" / "cskb-dev.csv.gz")
+    triples = judged(arguments.data / "judgements" / "cskb-dev.csv.gz")
     items = [(history_of(row), row["response"]) for row in dialogues]
     ratings, talks = np.array([float(row["event_cs"]) for row in dialogues]), conversations(items)
     labels, relations = np.array([int(row["label"]) for row in triples]), np.array([row["relation"] for row in triples])
-    draws = within_relations(relations, given.resamples)
+    draws = within_relations(relations, arguments.resamples)
     of_responses = [
         Example(*texts_of(*item), rating, "deco", str(talk))
         for item, rating, talk in zip(items, ratings.tolist(), talks.tolist(), strict=True)
@@ -86,23 +86,26 @@ def main() -> None:
         for row in triples
     ]
     tables: dict[str, Rows] = {"responses": [], "triples": [], "human tuples": []}
-    with Meter("training", total=given.seeds * (2 * given.folds + 1), noun="models") as meter:
-        for seed in range(given.seeds):
+    with Meter("training", total=arguments.seeds * (2 * arguments.folds + 1), noun="models") as meter:
+        for seed in range(arguments.seeds):
             name = f"seed {seed}"
             for_responses, for_triples = (
-                RatingRecipe(epochs=epochs, rate=given.rate, held_out=0, checkpoint_every=0, seed=seed) for epochs in given.epochs
+                RatingRecipe(epochs=epochs, rate=arguments.rate, held_out=0, checkpoint_every=0, seed=seed)
+                for epochs in arguments.epochs
             )
-            scores = across_folds(of_responses, given.model, for_responses, given.folds, meter)
-            tables["responses"].append({"scorer": name, **correlated(scores, ratings, talks, given.resamples)})
-            scores = across_folds(of_triples, given.model, for_triples, given.folds, meter).clip(0, 1)  # as the scorer does
+            scores = across_folds(of_responses, arguments.model, for_responses, arguments.folds, meter)
+            tables["responses"].append({"scorer": name, **correlated(scores, ratings, talks, arguments.resamples)})
+            scores = across_folds(of_triples, arguments.model, for_triples, arguments.folds, meter).clip(
+                0, 1
+            )  # as the scorer does
             interval = percentiles([area(labels[draw], relations[draw], scores[draw]) for draw in draws])
             tables["triples"].append(
                 {"scorer": name, "auc": round(area(labels, relations, scores), 4), "interval": interval, "n": len(scores)}
             )
-            with trained(of_triples, given.model, for_triples) as encoder:
-                tables["human tuples"] += deco({name: TuplePlausibility(encoder)}, dialogues, given.resamples)
+            with trained(of_triples, arguments.model, for_triples) as encoder:
+                tables["human tuples"] += deco({name: TuplePlausibility(encoder)}, dialogues, arguments.resamples)
             meter.add(1)
-    if given.json:
+    if arguments.json:
         print(json.dumps(tables))
         return
     for name, table in tables.items():

@@ -32,12 +32,12 @@ def judged(items: int, seed: int = 0) -> tuple[Floats, Floats]:
 
 def by_scipy(scores: Floats, ratings: Floats, resamples: int) -> Floats:
     """The same three correlations, by scipy on each resample."""
-    found = []
+    values = []
     for number in range(resamples):
         drawn = counts(len(scores), 0, number)
         x, y = np.repeat(scores, drawn), np.repeat(ratings, drawn)
-        found.append([one(x, y).statistic for one in (stats.pearsonr, stats.spearmanr, stats.kendalltau)])
-    return np.array(found)
+        values.append([correlation(x, y).statistic for correlation in (stats.pearsonr, stats.spearmanr, stats.kendalltau)])
+    return np.array(values)
 
 
 def rates(work: Callable[[], object], resamples: int) -> tuple[float, float]:
@@ -56,16 +56,23 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     scores, ratings = judged(arguments.items)
-    few = max(arguments.resamples // 50, 10)
-    np.testing.assert_allclose(correlations(scores, ratings, resamples=few), by_scipy(scores, ratings, few), atol=1e-12)
+    few_resamples = max(arguments.resamples // 50, 10)
+    np.testing.assert_allclose(
+        correlations(scores, ratings, resamples=few_resamples), by_scipy(scores, ratings, few_resamples), atol=1e-12
+    )
     ours, theirs = [], []
     for _ in range(arguments.rounds):
         ours.append(rates(lambda: correlations(scores, ratings, resamples=arguments.resamples), arguments.resamples))
-        theirs.append(rates(lambda: by_scipy(scores, ratings, few), few))
+        theirs.append(rates(lambda: by_scipy(scores, ratings, few_resamples), few_resamples))
     result = {}
-    for place, clock in enumerate(("processor", "wall")):
-        mine, other = (statistics.median(pair[place] for pair in pairs) for pairs in (ours, theirs))
-        result[clock] = {"tacit": mine, "scipy": other, "ratio": mine / other, "seconds": arguments.resamples / mine}
+    for index, clock in enumerate(("processor", "wall")):
+        tacit_rate, scipy_rate = (statistics.median(pair[index] for pair in pairs) for pairs in (ours, theirs))
+        result[clock] = {
+            "tacit": tacit_rate,
+            "scipy": scipy_rate,
+            "ratio": tacit_rate / scipy_rate,
+            "seconds": arguments.resamples / tacit_rate,
+        }
     if arguments.json:
         print(json.dumps({"items": arguments.items, "resamples": arguments.resamples, **result}))
         return

@@ -39,30 +39,30 @@ Row = tuple[str, float, float | None]
 
 def responses(path: Path, limit: int) -> list[Item]:
     """The responses of a dialogue file with their histories."""
-    found = []
+    items = []
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         for line in file:
             turns = json.loads(line)["turns"]
-            found += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
-    return found[:limit]
+            items += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
+    return items[:limit]
 
 
 def extracted(extractor: Extractor, items: Sequence[Item], size: int = BATCH) -> list[list[EventTuple]]:
     """The tuples of all items, a batch at a time."""
-    found = []
+    tuples = []
     for start in range(0, len(items), size):
-        found += extractor.extract_batch(items[start : start + size])
-    return found
+        tuples += extractor.extract_batch(items[start : start + size])
+    return tuples
 
 
 def rate(work: Callable[[Any], object], answers: int, rounds: int, before: Callable[[], Any] = lambda: None) -> float:
     """Return answers a second: the median of ``rounds`` rounds; what ``before`` makes, untimed, is given to each of them."""
     rates = []
     for _ in range(rounds):
-        made = before()
-        begun = time.process_time()
-        work(made)
-        rates.append(answers / (time.process_time() - begun))
+        prepared = before()
+        started = time.process_time()
+        work(prepared)
+        rates.append(answers / (time.process_time() - started))
     return median(rates)
 
 
@@ -79,24 +79,24 @@ def measure(items: list[Item], graph: KnowledgeGraph | None, rounds: int) -> lis
     tuples = extracted(warm, items)
     if extracted(fresh(), items, 1) != tuples:
         raise SystemExit("one at a time gives other tuples")
-    alone = rate(lambda one: extracted(one, items, 1), len(items), 1, fresh)
+    one_at_a_time = rate(lambda extractor: extracted(extractor, items, 1), len(items), 1, fresh)
     rows: list[Row] = [
-        ("rules, one at a time", alone, None),
-        ("rules, fresh", rate(lambda one: extracted(one, items), len(items), rounds, fresh), alone),
-        ("rules, turns remembered", rate(lambda _: extracted(warm, items), len(items), rounds), alone),
-        ("bare parse by spaCy", rate(lambda _: sum(len(doc) for doc in plain.pipe(turns)), len(items), rounds), alone),
+        ("rules, one at a time", one_at_a_time, None),
+        ("rules, fresh", rate(lambda extractor: extracted(extractor, items), len(items), rounds, fresh), one_at_a_time),
+        ("rules, turns remembered", rate(lambda _: extracted(warm, items), len(items), rounds), one_at_a_time),
+        ("bare parse by spaCy", rate(lambda _: sum(len(doc) for doc in plain.pipe(turns)), len(items), rounds), one_at_a_time),
     ]
     if graph is not None:
 
         def with_tails(extractor: RuleExtractor) -> None:
-            heads = {one.head for found in extracted(extractor, items) for one in found}
+            heads = {tuple_.head for tuples_of_item in extracted(extractor, items) for tuple_ in tuples_of_item}
             for form in sorted({form for head in heads for form in head_forms(head)}):
                 graph.tails(form)
 
         keywords = make_keywords(graph)
         extracted(keywords, items[:1])
-        rows.append(("rules, fresh, and tails of the store", rate(with_tails, len(items), 1, fresh), alone))
-        rows.append(("cskb, graph read before", rate(lambda _: extracted(keywords, items), len(items), 1), alone))
+        rows.append(("rules, fresh, and tails of the store", rate(with_tails, len(items), 1, fresh), one_at_a_time))
+        rows.append(("cskb, graph read before", rate(lambda _: extracted(keywords, items), len(items), 1), one_at_a_time))
     return rows
 
 
@@ -120,12 +120,16 @@ def main() -> None:
         else:
             rows = measure(items, None, arguments.rounds)
     if arguments.json:
-        print(json.dumps([{"what": what, "responses_a_second": found, "against": against} for what, found, against in rows]))
+        print(
+            json.dumps(
+                [{"what": what, "responses_a_second": per_second, "against": against} for what, per_second, against in rows]
+            )
+        )
         return
     print(f"{len(items):,} responses of {arguments.dialogues.name}, one core\n")
     print(f"{'':38}{'responses/s':>12}{'ratio':>8}")
-    for what, found, against in rows:
-        print(f"{what:38}{found:12,.0f}" + ("" if against is None else f"{found / against:8.1f}"))
+    for what, per_second, against in rows:
+        print(f"{what:38}{per_second:12,.0f}" + ("" if against is None else f"{per_second / against:8.1f}"))
 
 
 if __name__ == "__main__":

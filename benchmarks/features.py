@@ -44,12 +44,12 @@ Row = tuple[str, float, str, float | None]
 
 def responses(path: Path, limit: int | None) -> list[Item]:
     """The responses of a dialogue file with their histories."""
-    found = []
+    items = []
     with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
         for line in file:
             turns = json.loads(line)["turns"]
-            found += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
-    return found[:limit]
+            items += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
+    return items[:limit]
 
 
 def batched(items: Sequence[Item], features: TripleFeatures) -> list[list[float]]:
@@ -62,8 +62,8 @@ def batched(items: Sequence[Item], features: TripleFeatures) -> list[list[float]
 
 def counted(graph: KnowledgeGraph, sides: Sequence[Sides]) -> list[list[int]]:
     """One-hop and two-hop pairs by a graph's own count."""
-    one, two = (count_triples_many(graph, sides, hops)[:, 0].tolist() for hops in (1, 2))
-    return [list(pair) for pair in zip(one, two, strict=True)]
+    one_hop, two_hops = (count_triples_many(graph, sides, hops)[:, 0].tolist() for hops in (1, 2))
+    return [list(pair) for pair in zip(one_hop, two_hops, strict=True)]
 
 
 class Networkx:
@@ -82,12 +82,12 @@ class Networkx:
         around = self._around
         rows = []
         for history, response in sides:
-            one = two = 0
+            one_hop = two_hops = 0
             for source, target in product(history, response):
                 if source != target:
-                    one += target in around[source]
-                    two += not around[source].isdisjoint(around[target])
-            rows.append([one, two])
+                    one_hop += target in around[source]
+                    two_hops += not around[source].isdisjoint(around[target])
+            rows.append([one_hop, two_hops])
         return rows
 
 
@@ -96,9 +96,9 @@ def rate(work: Callable[[], Any], answers: int, rounds: int, before: Callable[[]
     rates = []
     for _ in range(rounds):
         before()
-        begun = time.process_time()
+        started = time.process_time()
         work()
-        rates.append(answers / (time.process_time() - begun))
+        rates.append(answers / (time.process_time() - started))
     return median(rates)
 
 
@@ -110,14 +110,14 @@ def measure(store: KnowledgeGraph, index: IndexGraph, items: list[Item], rounds:
     features = TripleFeatures(index, analyser, cache_size=2 * len(turns))
     expected = batched(items, features)
     sides = features._concept_sets(items)
-    other = Networkx(index)
-    some = sides[:: max(len(sides) // cypher, 1)][:cypher] if cypher else []
-    for name, got, want in (
+    networkx = Networkx(index)
+    sample = sides[:: max(len(sides) // cypher, 1)][:cypher] if cypher else []
+    for name, counts, expected_counts in (
         ("the index", counted(index, sides), expected),
-        ("networkx", other.counted(sides), expected),
-        ("the embedded engine", counted(store, some), counted(index, some)),
+        ("networkx", networkx.counted(sides), expected),
+        ("the embedded engine", counted(store, sample), counted(index, sample)),
     ):
-        if got != want:
+        if counts != expected_counts:
             raise SystemExit(f"{name} counts otherwise")
 
     def renew() -> None:
@@ -132,23 +132,23 @@ def measure(store: KnowledgeGraph, index: IndexGraph, items: list[Item], rounds:
             pass
 
     number = len(items)
-    bare = rate(tag, number, rounds)
-    fresh = rate(lambda: batched(items, features), number, rounds, renew)
-    linked = rate(lambda: batched(items, features), number, rounds, forget_counts)
-    known = rate(lambda: batched(items, features), number, rounds)
-    rivals = rate(lambda: other.counted(sides), number, rounds)
-    alone = rate(lambda: counted(index, sides), number, rounds)
+    pipeline_rate = rate(tag, number, rounds)
+    fresh_rate = rate(lambda: batched(items, features), number, rounds, renew)
+    linked_rate = rate(lambda: batched(items, features), number, rounds, forget_counts)
+    cached_rate = rate(lambda: batched(items, features), number, rounds)
+    networkx_rate = rate(lambda: networkx.counted(sides), number, rounds)
+    index_rate = rate(lambda: counted(index, sides), number, rounds)
     rows: list[Row] = [
-        ("bare spaCy pipeline, no counting", bare, "", None),
-        ("fresh: linking and counting", fresh, "bare spaCy", fresh / bare),
-        ("linking remembered", linked, "bare spaCy", linked / bare),
-        ("all remembered", known, "bare spaCy", known / bare),
-        ("counting alone, networkx", rivals, "", None),
-        ("counting alone, index", alone, "networkx", alone / rivals),
+        ("bare spaCy pipeline, no counting", pipeline_rate, "", None),
+        ("fresh: linking and counting", fresh_rate, "bare spaCy", fresh_rate / pipeline_rate),
+        ("linking remembered", linked_rate, "bare spaCy", linked_rate / pipeline_rate),
+        ("all remembered", cached_rate, "bare spaCy", cached_rate / pipeline_rate),
+        ("counting alone, networkx", networkx_rate, "", None),
+        ("counting alone, index", index_rate, "networkx", index_rate / networkx_rate),
     ]
-    if some:
-        asked = rate(lambda: counted(store, some), len(some), 1)
-        rows.append(("counting alone, embedded engine's Cypher", asked, "networkx", asked / rivals))
+    if sample:
+        engine_rate = rate(lambda: counted(store, sample), len(sample), 1)
+        rows.append(("counting alone, embedded engine's Cypher", engine_rate, "networkx", engine_rate / networkx_rate))
     return rows
 
 

@@ -39,14 +39,14 @@ def main() -> None:
     names = arguments.metrics.split(",")
     with gzip.open(arguments.dialogues, "rt") if arguments.dialogues.suffix == ".gz" else arguments.dialogues.open() as file:
         turns = [json.loads(line)["turns"] for line in file]
-    rows = [{"history": one[:place], "response": one[place]} for one in turns for place in range(1, len(one))]
+    rows = [{"history": dialogue[:index], "response": dialogue[index]} for dialogue in turns for index in range(1, len(dialogue))]
     frame = pd.DataFrame(rows[: arguments.limit])
     with TemporaryDirectory() as folder:
-        given = Path(folder) / "in.parquet"
-        pq.write_table(pa.table(frame), given)
+        source = Path(folder) / "in.parquet"
+        pq.write_table(pa.table(frame), source)
 
         def by_file() -> None:
-            score_file(given, Path(folder) / "out.parquet", arguments.graph, names)
+            score_file(source, Path(folder) / "out.parquet", arguments.graph, names)
 
         def by_frame() -> None:
             with Reasoner(arguments.graph, names) as reasoner:
@@ -60,10 +60,10 @@ def main() -> None:
                 start = time.perf_counter()
                 call()
                 seconds[name].append(time.perf_counter() - start)
-    rates = {name: len(frame) / median(took[1:]) for name, took in seconds.items()}
-    found = {"items": len(frame), **{name: round(rate, 1) for name, rate in rates.items()},
+    rates = {name: len(frame) / median(times[1:]) for name, times in seconds.items()}
+    result = {"items": len(frame), **{name: round(rate, 1) for name, rate in rates.items()},
              "ratio": round(rates["score_frame"] / rates["score_file"], 3)}  # fmt: skip
-    print(json.dumps(found) if arguments.json else "\n".join(f"{name:12} {value:>10,}" for name, value in found.items()))
+    print(json.dumps(result) if arguments.json else "\n".join(f"{name:12} {value:>10,}" for name, value in result.items()))
 
 
 if __name__ == "__main__":

@@ -60,13 +60,15 @@ def main() -> None:
     print(f"{'adapter':<20}{'framework':>12}{'adapter':>12}{'of target':>12}")
     slow = []
     for adapter, framework in ADAPTERS.items():
-        found = measured(python, adapter, framework)
-        if found is None:
+        times = measured(python, adapter, framework)
+        if times is None:
             print(f"{adapter:<20}  the framework is not installed; run: make frameworks")
             continue
-        before, own = found
-        slow += [adapter] if own > TARGET else []
-        print(f"{adapter:<20}{before:>10.3f} s{own:>10.3f} s{own / TARGET:>11.2f}x", flush=True)
+        framework_seconds, adapter_seconds = times
+        slow += [adapter] if adapter_seconds > TARGET else []
+        print(
+            f"{adapter:<20}{framework_seconds:>10.3f} s{adapter_seconds:>10.3f} s{adapter_seconds / TARGET:>11.2f}x", flush=True
+        )
     if slow:
         raise SystemExit(f"slower than {TARGET} s: {', '.join(slow)}")
 

@@ -36,9 +36,11 @@ def similarity(encoder: TextEncoder, rows: list[Judgement]) -> list[float]:
 
 def mean_of(rows: list[Agreement], metric: str, dataset: str) -> float | None:
     """Mean of Pearson and Spearman over a set's systems, or over the whole set when it names none."""
-    of = [row for row in rows if row.metric == metric and row.dataset == dataset]
-    systems = [row for row in of if row.system is not None] or of
-    values = [one.value for row in systems for one in (row.pearson, row.spearman) if one.value is not None]
+    of_set = [row for row in rows if row.metric == metric and row.dataset == dataset]
+    systems = [row for row in of_set if row.system is not None] or of_set
+    values = [
+        correlation.value for row in systems for correlation in (row.pearson, row.spearman) if correlation.value is not None
+    ]
     return statistics.fmean(values) if values else None
 
 
@@ -59,21 +61,21 @@ def main() -> None:
     with open_graph(arguments.graph) as store, open_index(store) as index:
         for path in arguments.model:
             metric = make(index, model=path, encoder=encoder)
-            scores[path.name] = [one.value for one in metric.score_batch([(row.history, row.response) for row in judged])]
+            scores[path.name] = [score.value for score in metric.score_batch([(row.history, row.response) for row in judged])]
     talks = conversations([(row.history, row.response) for row in judged]).tolist()
     items = [
-        Judged(row.dataset, row.system, row.rating, {name: float(scores[name][place]) for name in names}, talks[place])
-        for place, row in enumerate(judged)
+        Judged(row.dataset, row.system, row.rating, {name: float(scores[name][number]) for name in names}, talks[number])
+        for number, row in enumerate(judged)
     ]
     rows = evaluate(items, names, resamples=arguments.resamples)
     sets = list(dict.fromkeys(row.dataset for row in judged))
     if arguments.json:
-        means = {name: {one: mean_of(rows, name, one) for one in sets} for name in names}
+        means = {name: {dataset: mean_of(rows, name, dataset) for dataset in sets} for name in names}
         print(json.dumps({"means": means, "rows": [row.to_dict() for row in rows]}, default=float))
         return
     print("| | " + " | ".join(sets) + " |\n|---" * 1 + "|" + "---|" * len(sets))
     for name in names:
-        means_of = [mean_of(rows, name, one) for one in sets]
+        means_of = [mean_of(rows, name, dataset) for dataset in sets]
         print(f"| {name} | " + " | ".join("–" if value is None else f"{value:.3f}" for value in means_of) + " |")
     print("\n| metric | data set | system | n | Pearson | Spearman |\n|---|---|---|---|---|---|")
     for row in rows:

@@ -32,14 +32,14 @@ BY_SYSTEM = ("dailydialog_EVAL", "empatheticdialogues")  # GRADE's file; DECO ha
 
 def closeness(score: Score) -> float:
     """Return the mean of 1 / (1 + hops) over the concepts of a response, 0 without any."""
-    near = [0.0 if piece.hops is None else 1 / (1 + piece.hops) for piece in score.evidence.pieces]
-    return sum(near) / len(near) if near else 0.0
+    values = [0.0 if piece.hops is None else 1 / (1 + piece.hops) for piece in score.evidence.pieces]
+    return sum(values) / len(values) if values else 0.0
 
 
 def row(name: str, judged: Sequence[Judgement], old: Values, new: Values, resamples: int, seed: int) -> str:
     """Return one line of the table."""
-    ratings = np.array([one.rating for one in judged], np.float64)
-    groups = conversations([(one.history, one.response) for one in judged])
+    ratings = np.array([judgement.rating for judgement in judged], np.float64)
+    groups = conversations([(judgement.history, judgement.response) for judgement in judged])
     before, after = (correlations(values, ratings, groups=groups, resamples=resamples, seed=seed)[:, 0] for values in (old, new))
     first, second = (correlate(values, ratings)[0].value or 0.0 for values in (old, new))
     cells = [
@@ -65,15 +65,20 @@ def main() -> None:
         print(f"signature {metric.signature}\n")
         for file in arguments.judgements:
             print(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}")
-            judged = [one for one in read_judgements(file) if isinstance(one, Judgement)]
-            items = [(one.history, one.response) for one in judged]
+            judged = [judgement for judgement in read_judgements(file) if isinstance(judgement, Judgement)]
+            items = [(judgement.history, judgement.response) for judgement in judged]
             old = np.array([closeness(score) for score in far.score_batch(items)])
             new = np.array([score.value for score in metric.score_batch(items)])
-            names = [f"{one.dataset}, {one.system}" if one.system and one.dataset in BY_SYSTEM else one.dataset for one in judged]
+            names = [
+                f"{judgement.dataset}, {judgement.system}"
+                if judgement.system and judgement.dataset in BY_SYSTEM
+                else judgement.dataset
+                for judgement in judged
+            ]
             for name in dict.fromkeys(names):
-                places = [place for place, other in enumerate(names) if other == name and np.isfinite(new[place])]
-                some = [judged[place] for place in places]
-                lines.append(row(name, some, old[places], new[places], arguments.resamples, arguments.seed))
+                indices = [index for index, group in enumerate(names) if group == name and np.isfinite(new[index])]
+                selected = [judged[index] for index in indices]
+                lines.append(row(name, selected, old[indices], new[indices], arguments.resamples, arguments.seed))
     print("\n| Pearson | responses (conversations) | closeness | grounding | difference |\n|---|---|---|---|---|")
     print("\n".join(lines))
 

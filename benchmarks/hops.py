@@ -48,14 +48,14 @@ class Clock:
     def rate(self, ask: Callable[[Any], Any], questions: Sequence[Any], worth: int) -> float:
         """Return answers a second, the median of five stretches, when each question gives ``worth`` answers."""
         ask(questions[0])
-        rates, place = [], 1
+        rates, index = [], 1
         for _ in range(STRETCHES):
-            begun, done = time.perf_counter(), 0
-            while not done or time.perf_counter() - begun < self._seconds:
-                ask(questions[place % len(questions)])
-                place += 1
-                done += worth
-            rates.append(done / (time.perf_counter() - begun))
+            started, answered = time.perf_counter(), 0
+            while not answered or time.perf_counter() - started < self._seconds:
+                ask(questions[index % len(questions)])
+                index += 1
+                answered += worth
+            rates.append(answered / (time.perf_counter() - started))
         return median(rates)
 
 
@@ -85,19 +85,19 @@ def show(title: str, columns: tuple[str, str], rows: Sequence[Rates], base: str)
 def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGraph | None, work: Work, clock: Clock) -> None:
     """Compare and time hop distances."""
     engine, sample = Igraph(index), work.pairs[:300]
-    ones, twos = zip(*sample, strict=True)
-    want = index.hop_pairs(ones, twos).tolist()
-    check("igraph", engine.pairs(sample[:100]), want)
-    check("embedded", one_by_one(embedded, sample[:4]), want)
-    check("the index asked one by one", one_by_one(index, sample), want)
+    sources, targets = zip(*sample, strict=True)
+    expected = index.hop_pairs(sources, targets).tolist()
+    check("igraph", engine.pairs(sample[:100]), expected)
+    check("embedded", one_by_one(embedded, sample[:4]), expected)
+    check("the index asked one by one", one_by_one(index, sample), expected)
     if server:
-        check("Neo4j", unwound(server, sample[:60]), want)
+        check("Neo4j", unwound(server, sample[:60]), expected)
 
-    def numbers(part: Any) -> Any:
-        return index.hop_pairs_of_ids(*part)
+    def numbers(batch: Any) -> Any:
+        return index.hop_pairs_of_ids(*batch)
 
-    def uris(part: Any) -> Any:
-        return index.hop_pairs(*part)
+    def uris(batch: Any) -> Any:
+        return index.hop_pairs(*batch)
 
     def matrix_of_numbers(sets: Any) -> Any:
         return index.hop_distances_of_ids(*sets)
@@ -111,12 +111,12 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
     except ImportError:
         say("networkit is not measured, since it is not installed")
     else:
-        check("networkit", landmarks.pairs(work.numbers[:300]), want)
+        check("networkit", landmarks.pairs(work.numbers[:300]), expected)
         labelled = [("networkit, landmark labels", (clock.rate(landmarks.pairs, batches(work.numbers, 1000), 1000), None))]
 
     single = batches(work.pairs, 1)
-    columns = [np.ascontiguousarray(part.T) for part in batches(work.numbers, LISTED)]
-    listed = [tuple(zip(*part, strict=True)) for part in batches(work.pairs, LISTED)]
+    columns = [np.ascontiguousarray(batch.T) for batch in batches(work.numbers, LISTED)]
+    listed = [tuple(zip(*batch, strict=True)) for batch in batches(work.pairs, LISTED)]
     matrices = [tuple(map(index.ids, sets)) for sets in work.sets]
     rows: list[Rates] = [
         (
@@ -126,12 +126,12 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
         ("index, URIs", (clock.rate(uris, listed, LISTED), clock.rate(matrix, work.sets, 100))),
         *labelled,
         ("igraph", (clock.rate(engine.pairs, single, 1), clock.rate(engine.matrix, work.sets, 100))),
-        ("embedded, SHORTEST", (clock.rate(lambda part: one_by_one(embedded, part), single, 1), None)),
-        ("Neo4j, shortestPath one by one", (server and clock.rate(lambda part: unwound(server, part), single, 1), None)),
+        ("embedded, SHORTEST", (clock.rate(lambda batch: one_by_one(embedded, batch), single, 1), None)),
+        ("Neo4j, shortestPath one by one", (server and clock.rate(lambda batch: unwound(server, batch), single, 1), None)),
         *(
             (
                 f"Neo4j, shortestPath UNWIND of {size:,}",
-                (server and clock.rate(lambda part: unwound(server, part), batches(work.pairs, size), size), None),
+                (server and clock.rate(lambda batch: unwound(server, batch), batches(work.pairs, size), size), None),
             )
             for size in UNWOUND
         ),
@@ -143,7 +143,7 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
 
 def surroundings(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGraph | None, work: Work, clock: Clock) -> None:
     """Compare and time two-hop neighbours and two-hop counts."""
-    words: list[Any] = [one for one, _ in work.pairs[:2000]]
+    words: list[Any] = [source for source, _ in work.pairs[:2000]]
 
     def nearest(graph: KnowledgeGraph) -> Callable[[Any], Any]:
         return lambda word: graph.neighbours(word, 2, 10)
@@ -171,21 +171,21 @@ def growth(work: Path, nodes: int, edges: int) -> None:
     """Print how the time of a distance and the size of the labels grow with the graph."""
     print(f"\n{'assertions':>12}{'concepts':>12}{'built in s':>12}{'labels, MB':>12}{'a node':>10}{'ns a pair':>11}{'ratio':>8}")
     first = 0.0
-    for times in GROWTH:
-        size = round(nodes * times), round(edges * times)
+    for fraction in GROWTH:
+        size = round(nodes * fraction), round(edges * fraction)
         folder = work / f"growth-{size[1]}"
-        begun = time.process_time()
+        started = time.process_time()
         build_from_rows(synthetic_rows(*size), folder)
-        built = time.process_time() - begun
+        built = time.process_time() - started
         with open_index_directory(folder) as index:
             labels = sum(index._arrays[name].nbytes for name in ("root", "near", "label", "label_start"))
-            ones, twos = np.ascontiguousarray(Work(index, 4 * LISTED).numbers.T)
-            took = []
+            sources, targets = np.ascontiguousarray(Work(index, 4 * LISTED).numbers.T)
+            nanoseconds = []
             for _ in range(1 + STRETCHES):  # the first one reads the index into memory
-                begun = time.process_time()
-                index.hop_pairs_of_ids(ones, twos)
-                took.append((time.process_time() - begun) / len(ones) * 1e9)
-        took_median = median(took[1:])
+                started = time.process_time()
+                index.hop_pairs_of_ids(sources, targets)
+                nanoseconds.append((time.process_time() - started) / len(sources) * 1e9)
+        took_median = median(nanoseconds[1:])
         first = first or took_median
         print(
             f"{size[1]:>12,}{size[0]:>12,}{built:>12.0f}{labels / 1e6:>12.0f}{labels / size[0]:>10.0f}"

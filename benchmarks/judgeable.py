@@ -50,9 +50,9 @@ def corpora(folder: Path) -> Iterator[tuple[str, list[str]]]:
         turns: set[str] = set()
         for row in rows_of(path):
             turns.update(row["turns"] if "turns" in row else [row["response"]])
-        drawn = sorted(turns)
-        random.Random(0).shuffle(drawn)
-        yield path.name.partition(".")[0], drawn
+        shuffled = sorted(turns)
+        random.Random(0).shuffle(shuffled)
+        yield path.name.partition(".")[0], shuffled
 
 
 def counted(name: str, texts: Iterable[str]) -> dict[str, Any]:
@@ -68,17 +68,17 @@ def counted(name: str, texts: Iterable[str]) -> dict[str, Any]:
 
 def made(turns: list[str]) -> dict[str, list[str]]:
     """Return texts that should be refused, made of real turns by rule."""
-    chance = random.Random(1)
-    found: dict[str, list[str]] = {"keywords, in order": [], "keywords, shuffled": [], "words, shuffled": []}
+    generator = random.Random(1)
+    texts_by_rule: dict[str, list[str]] = {"keywords, in order": [], "keywords, shuffled": [], "words, shuffled": []}
     for tokens in load_pipeline().analyse(turns):
-        content = list(dict.fromkeys(one.text.lower() for one in tokens if one.pos in CONTENT and not one.stop))
+        content = list(dict.fromkeys(token.text.lower() for token in tokens if token.pos in CONTENT and not token.stop))
         if len(content) >= LEAST_CONTENT:
-            found["keywords, in order"].append(" ".join(content))
-            found["keywords, shuffled"].append(" ".join(chance.sample(content, len(content))))
-        words = [one.text.lower() for one in tokens if one.text[0].isalnum()]
+            texts_by_rule["keywords, in order"].append(" ".join(content))
+            texts_by_rule["keywords, shuffled"].append(" ".join(generator.sample(content, len(content))))
+        words = [token.text.lower() for token in tokens if token.text[0].isalnum()]
         if len(words) >= LEAST_CONTENT:
-            found["words, shuffled"].append(" ".join(chance.sample(words, len(words))))
-    return {name: texts[:MADE] for name, texts in found.items()}
+            texts_by_rule["words, shuffled"].append(" ".join(generator.sample(words, len(words))))
+    return {name: texts[:MADE] for name, texts in texts_by_rule.items()}
 
 
 def times(turns: list[str]) -> Rows:
@@ -101,9 +101,13 @@ def times(turns: list[str]) -> Rows:
     ):
         start = time.process_time()
         run()
-        took = time.process_time() - start
+        seconds = time.process_time() - start
         rows.append(
-            {"what": name, "ms for 1,000 responses": round(took * 1e6 / len(items), 1), "check's share": f"{check / took:.1%}"}
+            {
+                "what": name,
+                "ms for 1,000 responses": round(seconds * 1e6 / len(items), 1),
+                "check's share": f"{check / seconds:.1%}",
+            }
         )
     return rows
 
@@ -129,20 +133,20 @@ def main() -> None:
     unseen: list[str] = []
     for name, turns in corpora(arguments.data):
         # of a set no larger than what was looked at, there is nothing else to count
-        kept = turns[arguments.seen :] if len(turns) > 2 * arguments.seen else turns
-        unseen += kept[:400]
-        real.append(counted(name if kept is not turns else f"{name} (all seen)", kept))
-    held = [row for row in real if "all seen" not in row["texts"]]
-    total, wrong = (sum(row[name] for row in held) for name in ("n", "refused"))
-    low, high = wilson(wrong, total)
-    real.append({"texts": "not seen, together", "n": total, "refused": wrong, "%": f"{wrong / total:.2%}",
+        counted_turns = turns[arguments.seen :] if len(turns) > 2 * arguments.seen else turns
+        unseen += counted_turns[:400]
+        real.append(counted(name if counted_turns is not turns else f"{name} (all seen)", counted_turns))
+    unseen_rows = [row for row in real if "all seen" not in row["texts"]]
+    total, refused = (sum(row[name] for row in unseen_rows) for name in ("n", "refused"))
+    low, high = wilson(refused, total)
+    real.append({"texts": "not seen, together", "n": total, "refused": refused, "%": f"{refused / total:.2%}",
                  "95%": f"{low:.2%} to {high:.2%}", "why": ""})  # fmt: skip
     cases = json.loads(CASES.read_text(encoding="utf-8"))
-    bad = [
+    to_refuse = [
         counted("other languages, by hand", [text for texts in cases["foreign"].values() for text in texts]),
         counted("other languages, confirming", [text for texts in cases["foreign, confirming"].values() for text in texts]),
     ]
-    bad += [
+    to_refuse += [
         counted(name, cases[key])
         for name, key in (
             ("typed keys, by hand", "mash"),
@@ -151,12 +155,12 @@ def main() -> None:
         )
     ]
     random.Random(2).shuffle(unseen)
-    bad += [counted(name, texts) for name, texts in made(unseen[:3_000]).items()]
-    rows = {"real turns": real, "what should be refused": bad, "time": times(unseen[:2_000])}
+    to_refuse += [counted(name, texts) for name, texts in made(unseen[:3_000]).items()]
+    rows = {"real turns": real, "what should be refused": to_refuse, "time": times(unseen[:2_000])}
     if arguments.json:
         print(json.dumps(rows))
         return
-    print("\n\n".join(f"{name}\n\n{table(some)}" for name, some in rows.items()))
+    print("\n\n".join(f"{name}\n\n{table(table_rows)}" for name, table_rows in rows.items()))
 
 
 if __name__ == "__main__":

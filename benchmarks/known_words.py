@@ -50,9 +50,9 @@ def main() -> None:
         print("not written: name a folder with dialogues, treebank and atomic2020")
         return
     counts = Counter(word.replace("’", "'") for text in texts(options.data) for word in _WORD.findall(text.lower()))
-    kept = sorted(word for word, number in counts.items() if number >= options.least and word not in _PLACEHOLDERS)
-    FILE.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    print(f"{len(kept):,} words written to {FILE}")
+    words = sorted(word for word, number in counts.items() if number >= options.least and word not in _PLACEHOLDERS)
+    FILE.write_text("\n".join(words) + "\n", encoding="utf-8")
+    print(f"{len(words):,} words written to {FILE}")
 
 
 if __name__ == "__main__":

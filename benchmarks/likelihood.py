@@ -67,7 +67,7 @@ def padded_batches(model: CausalModel, dialogues: list[list[str]]) -> list[tuple
     sequences = [model._cut(model._joined([tokens[turn] for turn in turns]), 1) for turns in dialogues]
     batches = []
     for batch in model._batches(list(dict.fromkeys(sequences))):
-        rows = [torch.tensor(one.ids) for one in batch]
+        rows = [torch.tensor(sequence.ids) for sequence in batch]
         ids = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=0)
         lengths = torch.tensor([len(row) for row in rows])
         batches.append((ids, (torch.arange(ids.shape[1]) < lengths[:, None]).long()))
@@ -94,20 +94,20 @@ def measure(model: CausalModel, dialogues: list[list[str]], stretches: int) -> d
     """Medians of the three ways over the same dialogues, after one round to warm up."""
     batches = padded_batches(model, dialogues)
     tokens = sum(int(mask.sum()) for _, mask in batches)
-    few = dialogues[: max(1, len(dialogues) // 8)]
-    few_tokens = sum(int(mask.sum()) for _, mask in padded_batches(model, few))
-    ways: dict[str, tuple[Callable[[], object], int]] = {
+    sample = dialogues[: max(1, len(dialogues) // 8)]
+    sample_tokens = sum(int(mask.sum()) for _, mask in padded_batches(model, sample))
+    tasks: dict[str, tuple[Callable[[], object], int]] = {
         "bare forward": (lambda: forward(model, batches), tokens),
         "losses": (lambda: model.losses(dialogues), tokens),
-        "one by one": (lambda: [model.losses([turns]) for turns in few], few_tokens),
+        "one by one": (lambda: [model.losses([turns]) for turns in sample], sample_tokens),
     }
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in tasks}
     for stretch in range(stretches + 1):
-        for name, (work, _) in ways.items():
-            took = seconds(work)
+        for name, (work, _) in tasks.items():
+            elapsed = seconds(work)
             if stretch:
-                times[name].append(took)
-    rates = {name: count / statistics.median(took for took, _ in times[name]) for name, (_, count) in ways.items()}
+                times[name].append(elapsed)
+    rates = {name: count / statistics.median(elapsed for elapsed, _ in times[name]) for name, (_, count) in tasks.items()}
     pairs = list(zip(times["bare forward"], times["losses"], strict=True))
     ratios = [bare[0] / ours[0] for bare, ours in pairs]
     padding = 1 - tokens / sum(ids.numel() for ids, _ in batches)
@@ -139,9 +139,9 @@ def main() -> None:
     dialogues = made_dialogues(arguments.dialogues)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        place = arguments.model or save_model(Path(folder), dialogues)
+        model = arguments.model or save_model(Path(folder), dialogues)
         for batch_tokens in map(int, arguments.batch_tokens.split(",")):
-            rows.append(measure(open_causal(place, batch_tokens=batch_tokens), dialogues, arguments.stretches))
+            rows.append(measure(open_causal(model, batch_tokens=batch_tokens), dialogues, arguments.stretches))
     if arguments.json:
         print(json.dumps(rows))
         return

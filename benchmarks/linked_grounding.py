@@ -26,27 +26,27 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    sets, analyser = read_sets(given.data), open_analyser()
-    print(f"| Spearman | {' | '.join(one.name for one in sets)} | mean | difference |")
+    arguments = parser.parse_args()
+    sets, analyser = read_sets(arguments.data), open_analyser()
+    print(f"| Spearman | {' | '.join(judgement_set.name for judgement_set in sets)} | mean | difference |")
     print("|---" * (len(sets) + 3) + "|")
     concepts: list[np.ndarray] = []
-    with open_graph(given.graph) as graph:
+    with open_graph(arguments.graph) as graph:
         linker = Linker(graph, analyser)
         for name, events in (("concepts", False), ("events = true", True)):
             metric = Grounding(graph, analyser, events=events, linker=linker)
             figures, drawn = [], []
-            for place, one in enumerate(sets):
-                scores = metric.score_checked([Item(row.history, row.response) for row in one.judged], False)
+            for index, judgement_set in enumerate(sets):
+                scores = metric.score_checked([Item(row.history, row.response) for row in judgement_set.judged], False)
                 values = np.array([score.value for score in scores])
-                found, resampled = figures_of(values, one, place, given.resamples, given.seed, "")
-                figures.append(found)
+                set_figures, resampled = figures_of(values, judgement_set, index, arguments.resamples, arguments.seed, "")
+                figures.append(set_figures)
                 drawn.append(resampled)
             concepts = concepts or drawn
-            paired = np.mean([one[:, 1] - other[:, 1] for one, other in zip(drawn, concepts, strict=True)], axis=0)
-            low, high = np.percentile(paired, [2.5, 97.5])
-            difference = f"{paired.mean():+.4f} [{low:+.4f}, {high:+.4f}]" if events else ""
-            cells = " | ".join(f"{one.spearman.value:.3f}" for one in figures)
+            differences = np.mean([resampled[:, 1] - base[:, 1] for resampled, base in zip(drawn, concepts, strict=True)], axis=0)
+            low, high = np.percentile(differences, [2.5, 97.5])
+            difference = f"{differences.mean():+.4f} [{low:+.4f}, {high:+.4f}]" if events else ""
+            cells = " | ".join(f"{entry.spearman.value:.3f}" for entry in figures)
             print(f"| {name} | {cells} | {mean_of(figures, drawn).spearman.value:.4f} | {difference} |", flush=True)
 
 

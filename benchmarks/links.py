@@ -13,6 +13,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tacit.cypher import query
@@ -36,9 +37,9 @@ def timed(work: Callable[[], Any], repeat: int) -> tuple[str, Any]:
     result = work()
     seconds = []
     for _ in range(repeat):
-        begun = time.perf_counter()
+        started = time.perf_counter()
         work()
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.perf_counter() - started)
     return f"{1000 * statistics.median(seconds):,.1f} ms", result
 
 
@@ -46,29 +47,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graph")
     parser.add_argument("--repeat", type=int, default=5)
-    given = parser.parse_args()
-    with open_graph(given.graph, progress=False) as graph:
+    arguments = parser.parse_args()
+    with open_graph(arguments.graph, progress=False) as graph:
         graph.open_index()
         for run in ("first run", "second run"):
-            begun, used = time.perf_counter(), time.process_time()
+            started, processor_started = time.perf_counter(), time.process_time()
             linked = link_events(graph)
-            wall, processor = time.perf_counter() - begun, time.process_time() - used
+            wall, processor = time.perf_counter() - started, time.process_time() - processor_started
             print(f"{run}: {wall:.1f} s, {processor:.1f} s of processor time; {linked.counts}")
         print(linked.manifest.entry)
-        begun = time.perf_counter()
+        started = time.perf_counter()
         index = open_linked_index(graph)
         size = sum(file.stat().st_size for file in index.directory.iterdir())
-        print(f"linked index: {time.perf_counter() - begun:.1f} s, {size / 1e6:.1f} MB, {index.counts()[:3]}")
+        print(f"linked index: {time.perf_counter() - started:.1f} s, {size / 1e6:.1f} MB, {index.counts()[:3]}")
         for name, parameters in QUERIES.items():
             text = query(f"explore/{name}").text
-            took, result = timed(lambda text=text, held=parameters: graph.run(text, held, limit=10_000), given.repeat)  # type: ignore[misc]
-            print(f"{name} {parameters}: {took}, {len(result.rows):,} rows")
-        took, found = timed(lambda: graph.concept_tails("dog"), given.repeat)
-        print(f"tails of dog: {took}, {len(found):,}")
+            duration, result = timed(partial(graph.run, text, parameters, limit=10_000), arguments.repeat)
+            print(f"{name} {parameters}: {duration}, {len(result.rows):,} rows")
+        duration, result = timed(partial(graph.concept_tails, "dog"), arguments.repeat)
+        print(f"tails of dog: {duration}, {len(result):,}")
         for source, target in ENDS:
-            for engine, held in (("index", graph), ("store", linking_store(store_of(graph)))):
-                took, found = timed(lambda held=held, ends=(source, target): held.linked_paths(*ends), given.repeat)  # type: ignore[misc]
-                print(f"paths from {source} to {target}, {engine}: {took}, {len(found)}, {found[0].text() if found else ''}")
+            for engine_name, engine in (("index", graph), ("store", linking_store(store_of(graph)))):
+                duration, result = timed(partial(engine.linked_paths, source, target), arguments.repeat)
+                first = result[0].text() if result else ""
+                print(f"paths from {source} to {target}, {engine_name}: {duration}, {len(result)}, {first}")
 
 
 if __name__ == "__main__":

@@ -43,12 +43,12 @@ class Watched:
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the scores, computed in small batches."""
-        fresh = [one for one in dict.fromkeys(tuples) if one not in self._known]
-        for start in range(0, len(fresh), _TOGETHER):
-            some = fresh[start : start + _TOGETHER]
-            self._known.update(zip(some, self._scorer.score(some), strict=True))
-            self._meter.add(len(some))
-        return [self._known[one] for one in tuples]
+        new_tuples = [triple for triple in dict.fromkeys(tuples) if triple not in self._known]
+        for start in range(0, len(new_tuples), _TOGETHER):
+            batch = new_tuples[start : start + _TOGETHER]
+            self._known.update(zip(batch, self._scorer.score(batch), strict=True))
+            self._meter.add(len(batch))
+        return [self._known[triple] for triple in tuples]
 
 
 def speed(tuples: Sequence[Triple], scorer: TupleScorer) -> Rows:
@@ -76,22 +76,22 @@ def main() -> None:
     with gzip.open(arguments.data / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
         dialogues = json.load(file)
     opened = open_llm_probe(arguments.model, arguments.probe, dtype=arguments.dtype)
-    tuples = list(dict.fromkeys(tuple(one) for row in dialogues for one in (*row["tuples_single"], *row["tuples_pair"])))
+    tuples = list(dict.fromkeys(tuple(tuple_) for row in dialogues for tuple_ in (*row["tuples_single"], *row["tuples_pair"])))
     with open_graph(arguments.graph) as graph, Meter("scoring", noun="tuples") as meter:
         probe = Watched(opened, meter)
         closeness = ScorerResources(graph).scorer("retriever")
-        usual = load_metric("accent", graph, scorer="blend")
-        probing = Accent(graph, usual.extractor, probe)
-        found: dict[str, Rows] = {
+        blend = load_metric("accent", graph, scorer="blend")
+        probing = Accent(graph, blend.extractor, probe)
+        tables: dict[str, Rows] = {
             "deco": deco({"retriever: closeness": closeness, "llm-probe": probe}, dialogues, arguments.resamples),
-            "metric": metric({"blend": usual, "llm-probe": probing}, dialogues, arguments.resamples),
+            "metric": metric({"blend": blend, "llm-probe": probing}, dialogues, arguments.resamples),
         }
     del opened, probe, probing
-    found["speed"] = speed(tuples[:_TIMED], open_llm_probe(arguments.model, arguments.probe, dtype=arguments.dtype))
+    tables["speed"] = speed(tuples[:_TIMED], open_llm_probe(arguments.model, arguments.probe, dtype=arguments.dtype))
     if arguments.json:
-        print(json.dumps(found))
+        print(json.dumps(tables))
         return
-    for name, table in found.items():
+    for name, table in tables.items():
         show(name, table)
 
 

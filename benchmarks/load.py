@@ -145,7 +145,7 @@ def ask_index(_: Path, folder: Path) -> int:
     from tacit.graph import open_graph, open_index
 
     with open_graph(str(folder / "graph")) as graph, open_index(graph) as index:
-        concepts = [found.uri for found in index.neighbours(HUB, limit=100)]
+        concepts = [neighbour.uri for neighbour in index.neighbours(HUB, limit=100)]
         return int((index.hop_distances(concepts[:50], concepts[50:]) > 0).sum())
 
 
@@ -222,9 +222,9 @@ def main() -> None:
             for name in ON_ONE_GRAPH:
                 measures.append(stage(name, path, shared))
                 print(table(measures[-1:], measures[0].rows), file=sys.stderr, flush=True)
-            for made in ("graph", "export"):
-                size = sum(file.stat().st_size for file in (shared / made).rglob("*") if file.is_file())
-                print(f"{made}: {size:,} bytes", file=sys.stderr)
+            for folder_name in ("graph", "export"):
+                size = sum(file.stat().st_size for file in (shared / folder_name).rglob("*") if file.is_file())
+                print(f"{folder_name}: {size:,} bytes", file=sys.stderr)
         else:
             measures += [stage(name.strip(), path) for name in arguments.stages.split(",")]
         print(table(measures, measures[0].rows))

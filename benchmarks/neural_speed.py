@@ -88,22 +88,22 @@ def measure(metrics: dict[str, Metric], encoder: TextEncoder, items: list[Item],
         works[name] = partial(metric.score_batch, items)
         works[f"{name}, in a stream"] = partial(stream, metric, items)
         metric.score_batch(items)  # vectors of concepts on the disk, kernels compiled
-    taken: dict[str, list[float]] = {name: [] for name in works}
+    times_of: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
             lru_cache.clear_caches()
-            taken[name].append(seconds(work))
-    found: dict[str, float] = {"items": len(items), "distinct turns": len(texts)}
-    for name, times in taken.items():
-        found[f"{name}, items/s"] = len(items) / statistics.median(times)
+            times_of[name].append(seconds(work))
+    result: dict[str, float] = {"items": len(items), "distinct turns": len(texts)}
+    for name, times in times_of.items():
+        result[f"{name}, items/s"] = len(items) / statistics.median(times)
     for name in list(works)[1:]:
-        pairs = zip(taken["bare encoder"], taken[name], strict=True)
-        found[f"{name} / bare encoder"] = statistics.median(bare / ours for bare, ours in pairs)
+        pairs = zip(times_of["bare encoder"], times_of[name], strict=True)
+        result[f"{name} / bare encoder"] = statistics.median(bare / ours for bare, ours in pairs)
     for metric in metrics.values():
         if isinstance(metric, Grade):
             part = graph_part(metric, items)
-            found["graph part of grade, items/s"] = len(items) / statistics.median(seconds(part) for _ in range(rounds))
-    return found
+            result["graph part of grade, items/s"] = len(items) / statistics.median(seconds(part) for _ in range(rounds))
+    return result
 
 
 def main() -> None:

@@ -46,15 +46,15 @@ def generated(model: CausalModel, turns: list[Turn], samples: int) -> int:
     prompts.sort(key=len)
     count = 0
     for start in range(0, len(prompts), BATCH):
-        some = prompts[start : start + BATCH]
-        backwards, inside = padded([row[::-1] for row in some], model.end)
+        batch = prompts[start : start + BATCH]
+        backwards, inside = padded([row[::-1] for row in batch], model.end)
         ids, mask = (torch.from_numpy(array[:, ::-1].copy()) for array in (backwards, inside.astype(np.int64)))
         with torch.inference_mode():
-            found = model.model.generate(
+            output = model.model.generate(
                 input_ids=ids, attention_mask=mask, do_sample=True, top_p=0.9, top_k=0, temperature=1.0, max_new_tokens=MOST,
                 tokenizer=model.tokenizer, stop_strings=["\n"], pad_token_id=model.end,
             )  # fmt: skip
-        count += int((found[:, ids.shape[1] :] != model.end).sum())
+        count += int((output[:, ids.shape[1] :] != model.end).sum())
     return count
 
 
@@ -71,11 +71,13 @@ def read_bare(model: CausalModel, turns: list[Turn], batch: int) -> int:
 
     rows = sorted(coded(model, turns), key=lambda row: len(row[0]))
     for start in range(0, len(rows), batch):
-        some = rows[start : start + batch]
-        ids, inside = (torch.from_numpy(array) for array in padded([ids for ids, _ in some], model.end))
+        rows_of_batch = rows[start : start + batch]
+        ids, mask = (torch.from_numpy(array) for array in padded([ids for ids, _ in rows_of_batch], model.end))
         with torch.inference_mode():
-            states = model.body(input_ids=ids, attention_mask=inside.long())[0]
-            model.head(torch.cat([row[begin - 1 : len(ids) - 1] for row, (ids, begin) in zip(states, some, strict=True)]))
+            states = model.body(input_ids=ids, attention_mask=mask.long())[0]
+            model.head(
+                torch.cat([row[begin - 1 : len(ids) - 1] for row, (ids, begin) in zip(states, rows_of_batch, strict=True)])
+            )
     return sum(len(ids) - begin for ids, begin in rows)
 
 
@@ -87,35 +89,35 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=64)
     parser.add_argument("--samples", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    turns = turns_of(given.dialogues, given.histories)
-    responder = open_responder(given.model, max_tokens=MOST, batch_size=BATCH)
+    arguments = parser.parse_args()
+    turns = turns_of(arguments.dialogues, arguments.histories)
+    responder = open_responder(arguments.model, max_tokens=MOST, batch_size=BATCH)
     model = responder.model
     works: dict[str, Callable[[], int]] = {
-        "generate of transformers": lambda: generated(model, turns, given.samples),
-        "tacit respond": lambda: sampled(responder, turns, given.samples),
+        "generate of transformers": lambda: generated(model, turns, arguments.samples),
+        "tacit respond": lambda: sampled(responder, turns, arguments.samples),
         "bare model, one by one": lambda: read_bare(model, turns, 1),
         "bare model, 16 at a time": lambda: read_bare(model, turns, BATCH),
         "tacit perplexity": lambda: len(responder.perplexity(turns).tokens) and read_tokens(model, turns),
     }
-    took: dict[str, list[float]] = {name: [] for name in works}
+    seconds: dict[str, list[float]] = {name: [] for name in works}
     tokens: dict[str, list[int]] = {name: [] for name in works}
     with threadpool_limits(1):
         import torch
 
         torch.set_num_threads(1)
-        for _ in range(given.rounds):
+        for _ in range(arguments.rounds):
             for name, work in works.items():
                 start = time.process_time()
                 tokens[name].append(work())
-                took[name].append(time.process_time() - start)
-    print(f"{model.signature}, {len(turns)} histories, {given.samples} samples, {given.rounds} rounds\n")
+                seconds[name].append(time.process_time() - start)
+    print(f"{model.signature}, {len(turns)} histories, {arguments.samples} samples, {arguments.rounds} rounds\n")
     print("| | tokens | processor s | tokens a second | ratio to the first of its kind |\n|---|---:|---:|---:|---:|")
-    first = {name: list(works)[0 if place < 2 else 2] for place, name in enumerate(works)}
-    rates = {name: statistics.median(np.array(tokens[name]) / np.array(took[name])) for name in works}
+    reference = {name: list(works)[0 if index < 2 else 2] for index, name in enumerate(works)}
+    rates = {name: statistics.median(np.array(tokens[name]) / np.array(seconds[name])) for name in works}
     for name in works:
-        ratio = rates[name] / rates[first[name]]
-        print(f"| {name} | {tokens[name][0]:,} | {statistics.median(took[name]):.1f} | {rates[name]:,.0f} | {ratio:.2f} |")
+        ratio = rates[name] / rates[reference[name]]
+        print(f"| {name} | {tokens[name][0]:,} | {statistics.median(seconds[name]):.1f} | {rates[name]:,.0f} | {ratio:.2f} |")
 
 
 def read_tokens(model: CausalModel, turns: list[Turn]) -> int:

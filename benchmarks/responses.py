@@ -86,43 +86,43 @@ class Test:
         if self.bertscore is not None:
             items = [(turn.history, text, [turn.text]) for text, turn in zip(texts, self.turns, strict=True)]
             bert = mean([score.value for score in self.bertscore.score_batch(items)])
-        found = [
+        values = [
             perplexity, meteor(pairs), rouge_l(pairs), bert, distinct_n(pairs, 1), distinct_n(pairs, 2),
             mean([len(text.split()) for text in texts]),
         ]  # fmt: skip
         for name, human in self.human.items():
             scores = self.scores(name, texts)
-            found += [mean(scores), preference(scores, human)]
-        return found
+            values += [mean(scores), preference(scores, human)]
+        return values
 
     def of(self, responder: Responder) -> list[float]:
         """Return the figures of a model."""
-        texts = [one for (one,) in responder.respond([turn.history for turn in self.turns])]
+        texts = [text for (text,) in responder.respond([turn.history for turn in self.turns])]
         return self.figures(texts, responder.perplexity(self.turns).value)
 
 
 def preference(scores: Sequence[float], others: Sequence[float]) -> float:
     """Return the share of places, without NaN, at which ``scores`` is above ``others``, equal ones counted half."""
-    one, other = np.array(scores), np.array(others)
-    known = ~np.isnan(one) & ~np.isnan(other)
-    return float(np.mean((one > other)[known] + 0.5 * (one == other)[known])) if known.any() else np.nan
+    first, second = np.array(scores), np.array(others)
+    defined = ~np.isnan(first) & ~np.isnan(second)
+    return float(np.mean((first > second)[defined] + 0.5 * (first == second)[defined])) if defined.any() else np.nan
 
 
 def mean(values: Sequence[float]) -> float:
     """Return the mean of the values that are not NaN; NaN without any."""
-    found = [value for value in values if not np.isnan(value)]
-    return float(np.mean(found)) if found else float("nan")
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else float("nan")
 
 
-def read(folder: Path, names: Sequence[str], most: int | None, random: np.random.Generator) -> list[Turns]:
+def read(folder: Path, names: Sequence[str], limit: int | None, random: np.random.Generator) -> list[Turns]:
     """Return the dialogues of files, or a random ``most`` of them."""
-    found = [
+    dialogues = [
         row.turns for name in names for row in read_dialogues(folder / f"{name}.jsonl.gz")
         if isinstance(row, Dialogue) and len(row.turns) > 1
     ]  # fmt: skip
-    if most is None or len(found) <= most:
-        return found
-    return [found[place] for place in sorted(random.permutation(len(found))[:most].tolist())]
+    if limit is None or len(dialogues) <= limit:
+        return dialogues
+    return [dialogues[index] for index in sorted(random.permutation(len(dialogues))[:limit].tolist())]
 
 
 def words_in(dialogues: Sequence[Turns]) -> int:
@@ -134,55 +134,60 @@ def drawn(
     pool: Sequence[Turns], random: np.random.Generator, *, size: int | None = None, words: int | None = None
 ) -> list[Turns]:
     """Return random dialogues of ``pool``: ``size`` of them, or with about ``words`` words."""
-    shuffled = [pool[place] for place in random.permutation(len(pool)).tolist()]
+    shuffled = [pool[index] for index in random.permutation(len(pool)).tolist()]
     if size is not None:
         return shuffled[:size]
     lengths = np.cumsum([words_in([turns]) for turns in shuffled])
     return shuffled[: int(np.searchsorted(lengths, words or 0)) + 1]
 
 
-def matched(pool: Sequence[Turns], by: Sequence[Turns], random: np.random.Generator) -> list[Turns]:
+def matched(pool: Sequence[Turns], like: Sequence[Turns], random: np.random.Generator) -> list[Turns]:
     """Return random dialogues of ``pool``, as many of each length in words, in bins of 20, as ``by`` has, which is part of it."""
-    wanted = Counter(words_in([turns]) // LENGTHS for turns in by)
-    found = []
+    remaining = Counter(words_in([turns]) // LENGTHS for turns in like)
+    result = []
     for turns in drawn(pool, random, size=len(pool)):
         length = words_in([turns]) // LENGTHS
-        if wanted[length]:
-            wanted[length] -= 1
-            found.append(turns)
-    return found
+        if remaining[length]:
+            remaining[length] -= 1
+            result.append(turns)
+    return result
 
 
-def training_sets(kept: dict[str, list[Turns]], chosen: dict[str, list[Turns]], seed: int) -> dict[str, list[Turns]]:
+def training_sets(
+    dialogues: dict[str, list[Turns]], filtered_by_corpus: dict[str, list[Turns]], seed: int
+) -> dict[str, list[Turns]]:
     """Return the training sets by name.
 
     Args:
         kept: the dialogues of each corpus; chosen: those that the filter keeps.
     """
-    pool = [turns for name in THREE for turns in kept[name]]
-    filtered = [turns for name in THREE for turns in chosen[name]]
-    sets = {name: kept[name] for name in THREE} | {"filtered": filtered}
-    sets |= {"filtered +cd": [*filtered, *kept[CD]], "filtered +filtered cd": [*filtered, *chosen[CD]]}
+    pool = [turns for name in THREE for turns in dialogues[name]]
+    filtered = [turns for name in THREE for turns in filtered_by_corpus[name]]
+    sets = {name: dialogues[name] for name in THREE} | {"filtered": filtered}
+    sets |= {"filtered +cd": [*filtered, *dialogues[CD]], "filtered +filtered cd": [*filtered, *filtered_by_corpus[CD]]}
     for kind in ("size", "tokens", "matched"):
         random = np.random.default_rng([seed, 2])
         if kind == "matched":
-            three = [turns for name in THREE for turns in matched(kept[name], chosen[name], random)]
-            cd = matched(kept[CD], chosen[CD], random)
+            three = [turns for name in THREE for turns in matched(dialogues[name], filtered_by_corpus[name], random)]
+            cd = matched(dialogues[CD], filtered_by_corpus[CD], random)
         elif kind == "size":
-            three, cd = drawn(pool, random, size=len(filtered)), drawn(kept[CD], random, size=len(chosen[CD]))
+            three, cd = drawn(pool, random, size=len(filtered)), drawn(dialogues[CD], random, size=len(filtered_by_corpus[CD]))
         else:
-            three, cd = (drawn(of, random, words=words_in(by)) for of, by in ((pool, filtered), (kept[CD], chosen[CD])))
-        sets |= {f"random, {kind}": three, f"random, {kind} +cd": [*three, *kept[CD]]}
+            three, cd = (
+                drawn(candidates, random, words=words_in(like))
+                for candidates, like in ((pool, filtered), (dialogues[CD], filtered_by_corpus[CD]))
+            )
+        sets |= {f"random, {kind}": three, f"random, {kind} +cd": [*three, *dialogues[CD]]}
         sets[f"random, {kind} +random cd"] = [*three, *cd]
     return sets
 
 
-def line(name: str, dialogues: str, found: Sequence[Sequence[float]]) -> str:
+def line(name: str, dialogues: str, figures: Sequence[Sequence[float]]) -> str:
     """Return one line of the table: means over the seeds, and ranges where there are several."""
     cells = []
-    for place, (middle, low, high) in enumerate(zip(np.mean(found, 0), np.min(found, 0), np.max(found, 0), strict=True)):
-        digits = {"perplexity": 2, "words": 1}.get((*COLUMNS, *[""] * len(found[0]))[place], 3)
-        span = f" ({low:.{digits}f} to {high:.{digits}f})" if len(found) > 1 else ""
+    for column, (middle, low, high) in enumerate(zip(np.mean(figures, 0), np.min(figures, 0), np.max(figures, 0), strict=True)):
+        digits = {"perplexity": 2, "words": 1}.get((*COLUMNS, *[""] * len(figures[0]))[column], 3)
+        span = f" ({low:.{digits}f} to {high:.{digits}f})" if len(figures) > 1 else ""
         cells.append("–" if np.isnan(middle) else f"{middle:.{digits}f}{span}")
     return f"| {name} | {dialogues} | {' | '.join(cells)} |"
 
@@ -205,57 +210,61 @@ def main() -> None:
     parser.add_argument("--pool", type=int, help="dialogues of each corpus, at random; else all")
     parser.add_argument("--test", type=int, default=200, help="test dialogues")
     parser.add_argument("--sets", nargs="*", help="only these training sets")
-    given = parser.parse_args()
-    folder = given.data / "dialogues"
-    tests = read(folder, ["commonsense-dialogues-test"], given.test, np.random.default_rng(0))
+    arguments = parser.parse_args()
+    folder = arguments.data / "dialogues"
+    tests = read(folder, ["commonsense-dialogues-test"], arguments.test, np.random.default_rng(0))
     random = np.random.default_rng(1)
     turns = []
-    for one in tests:
-        place = int(random.integers(1, len(one)))
-        turns.append(Turn(one[:place], one[place]))
-    kept, left = distinct_dialogues(
-        {name: read(folder, files, given.pool, random) for name, files in CORPORA.items()},
-        [turn for one in tests for turn in one],
+    for dialogue in tests:
+        index = int(random.integers(1, len(dialogue)))
+        turns.append(Turn(dialogue[:index], dialogue[index]))
+    dialogues, left_out = distinct_dialogues(
+        {name: read(folder, files, arguments.pool, random) for name, files in CORPORA.items()},
+        [turn for dialogue in tests for turn in dialogue],
     )
-    with open_graph(given.graph) as graph:
-        chosen_by = TripleFilter(graph, load_pipeline())
-        print(f"{chosen_by.signature}; left out: {left}")
-        chosen = {
-            name: [turns for turns, matches in zip(some, chosen_by.matches(some), strict=True) if matches]
-            for name, some in kept.items()
+    with open_graph(arguments.graph) as graph:
+        triple_filter = TripleFilter(graph, load_pipeline())
+        print(f"{triple_filter.signature}; left out: {left_out}")
+        filtered = {
+            name: [turns for turns, matches in zip(of_corpus, triple_filter.matches(of_corpus), strict=True) if matches]
+            for name, of_corpus in dialogues.items()
         }
         judges = {"coherence": load_metric("coherence")}
-        if given.judge:
-            judges["accent"] = load_metric("accent", graph, scorer="llm-probe", model=given.judge)
-        test = Test(turns, judges, load_metric("bertscore", encoder=given.encoder) if given.encoder else None)
-        compare(test, kept, chosen, given)
+        if arguments.judge:
+            judges["accent"] = load_metric("accent", graph, scorer="llm-probe", model=arguments.judge)
+        test = Test(turns, judges, load_metric("bertscore", encoder=arguments.encoder) if arguments.encoder else None)
+        compare(test, dialogues, filtered, arguments)
 
 
-def compare(test: Test, kept: dict[str, list[Turns]], chosen: dict[str, list[Turns]], given: argparse.Namespace) -> None:
+def compare(
+    test: Test, dialogues_by_corpus: dict[str, list[Turns]], filtered: dict[str, list[Turns]], arguments: argparse.Namespace
+) -> None:
     """Train on each set, and print the table."""
     for metric in (*test.judges.values(), *([test.bertscore] if test.bertscore else [])):
         print(metric.signature)
-    print(f"{len(test.turns)} test turns, {given.steps} steps of {given.batch}, {given.seeds} seeds; {Path(given.model).name}")
+    setting = f"{arguments.steps} steps of {arguments.batch}, {arguments.seeds} seeds; {Path(arguments.model).name}"
+    print(f"{len(test.turns)} test turns, {setting}")
     print(f"\n| trained on | dialogues, words | {' | '.join(test.columns)} |\n|{'---|' * (len(test.columns) + 2)}", flush=True)
     references, nan = [turn.text for turn in test.turns], float("nan")
     print(line("human", "", [test.figures(references, nan)]))
     print(line("shuffled", "", [test.figures([*references[1:], references[0]], nan)]), flush=True)
-    print(line("none", "0", [test.of(open_responder(given.model))]), flush=True)
-    names = given.sets or list(training_sets(kept, chosen, 0))
+    print(line("none", "0", [test.of(open_responder(arguments.model))]), flush=True)
+    names = arguments.sets or list(training_sets(dialogues_by_corpus, filtered, 0))
     for name in names:
-        started, found, sizes = time.perf_counter(), [], ""
-        for seed in range(given.seeds):
-            dialogues = training_sets(kept, chosen, seed)[name]
+        started, figures, sizes = time.perf_counter(), [], ""
+        for seed in range(arguments.seeds):
+            dialogues = training_sets(dialogues_by_corpus, filtered, seed)[name]
             sizes = f"{len(dialogues):,}, {words_in(dialogues):,}"
             recipe = ResponderRecipe(
-                steps=given.steps, batch_size=given.batch, seed=seed, checkpoint_every=0, evaluation_turns=1, layers=given.layers,
-                rate=given.rate, longest=given.longest, dtype=given.dtype,
+                steps=arguments.steps, batch_size=arguments.batch, seed=seed, checkpoint_every=0, evaluation_turns=1,
+                layers=arguments.layers,
+                rate=arguments.rate, longest=arguments.longest, dtype=arguments.dtype,
             )  # fmt: skip
-            with tempfile.TemporaryDirectory() as place:
-                train_responder({"set": dialogues}, given.model, Path(place) / "responder", recipe)
-                responder = open_responder(Path(place) / "responder", seed=seed)
-                found.append(test.of(responder))
-        print(f"{line(name, sizes, found)} <!-- {time.perf_counter() - started:,.0f} s -->", flush=True)
+            with tempfile.TemporaryDirectory() as temporary:
+                train_responder({"set": dialogues}, arguments.model, Path(temporary) / "responder", recipe)
+                responder = open_responder(Path(temporary) / "responder", seed=seed)
+                figures.append(test.of(responder))
+        print(f"{line(name, sizes, figures)} <!-- {time.perf_counter() - started:,.0f} s -->", flush=True)
 
 
 if __name__ == "__main__":

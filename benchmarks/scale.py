@@ -130,16 +130,16 @@ def main() -> None:
     cores: dict[str, float] = {}
     for name in names:
         say(f"{name} on one core …")
-        part = FEWER if name in NEURAL else 1
-        scored = str(dialogues(arguments.work, arguments.items // part))
-        plan = Plan(scored, (name,), {name: {}}, address, lines=LINES // part)
+        divisor = FEWER if name in NEURAL else 1
+        file_of_metric = str(dialogues(arguments.work, arguments.items // divisor))
+        plan = Plan(file_of_metric, (name,), {name: {}}, address, lines=LINES // divisor)
         cores[name] = statistics.median(of_a_core(plan) for _ in range(arguments.rounds))
 
     plan = Plan(file, ("grounding",), {"grounding": {}}, address, lines=LINES)
     measured: dict[str, list[float]] = {"local": []}
     workers = arguments.workers if find_spec("ray") is not None else []
-    for turn in range(arguments.rounds):
-        say(f"grounding, local and on Ray, round {turn + 1} …")
+    for round_ in range(arguments.rounds):
+        say(f"grounding, local and on Ray, round {round_ + 1} …")
         measured["local"].append(rate(locally(plan), 1))
         for number in workers:
             parts = (part for part, _ in score_on_cluster(plan, frozenset(), None, number))

@@ -46,8 +46,8 @@ Row = tuple[float, float, float, float, int]
 def dialogues(path: Path | None) -> Items:
     """Items to score: those of a file, else the sample's."""
     if path is not None:
-        found = [row for row in read_items(str(path)) if not isinstance(row, ItemError)]
-        return [(row.history[-4:], row.response) for row in found]
+        items = [row for row in read_items(str(path)) if not isinstance(row, ItemError)]
+        return [(row.history[-4:], row.response) for row in items]
     sample = [row for row in read_items(str(REPOSITORY / "api/sample/dialogues.jsonl")) if not isinstance(row, ItemError)]
     return [(row.history, row.response) for row in sample]
 
@@ -71,9 +71,9 @@ class Service(NamedTuple):
 @contextmanager
 def serving(graph: str, *options: str) -> Iterator[Service]:
     """Run ``tacit serve`` on a free port, and wait until it is ready."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     program = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
     command = [sys.executable, "-c", program, "serve", graph, "--port", str(port), *options]
     process = subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"})
@@ -142,11 +142,11 @@ def with_slow_query(port: int, measure: Callable[[], Figures], seconds: float) -
 def middle(rounds: list[Figures]) -> Row:
     """Median rate, p50, p99 and processor time a request of some rounds, and all errors."""
     return (
-        median(one.rate for one in rounds),
-        median(one.milliseconds(50) for one in rounds),
-        median(one.milliseconds(99) for one in rounds),
-        median(one.processor / len(one.seconds) * 1000 for one in rounds),
-        sum(one.errors for one in rounds),
+        median(figures.rate for figures in rounds),
+        median(figures.milliseconds(50) for figures in rounds),
+        median(figures.milliseconds(99) for figures in rounds),
+        median(figures.processor / len(figures.seconds) * 1000 for figures in rounds),
+        sum(figures.errors for figures in rounds),
     )
 
 
@@ -156,13 +156,13 @@ def one_by_one(graph: str, items: Items) -> Row:
         reasoner = Reasoner(index, ["grounding"])
         reasoner.score(*items[-1])
         figures = Figures()
-        begun, used = time.perf_counter(), time.process_time()
+        started, processor_started = time.perf_counter(), time.process_time()
         for history, response in items:
             start = time.perf_counter()
             reasoner.score(history, response)
             figures.seconds.append(time.perf_counter() - start)
-        figures.span = time.perf_counter() - begun
-        figures.processor = time.process_time() - used
+        figures.span = time.perf_counter() - started
+        figures.processor = time.process_time() - processor_started
     return middle([figures])
 
 
@@ -173,10 +173,10 @@ def lookups(graph: str) -> dict[str, Callable[[], Iterator[str]]]:
         assert index is not None
         related = (index.directory / "vectors").is_dir()
         rows = [row for row in index.select(Pattern(), 0, 1_000_000) if row.head.isascii() and row.tail.isascii()]
-    drawn = Random(0).sample(rows, min(2_000, len(rows)))
+    sample = Random(0).sample(rows, min(2_000, len(rows)))
 
     def stream(write: Callable[[Assertion], str]) -> Callable[[], Iterator[str]]:
-        return lambda: cycle(map(write, drawn))
+        return lambda: cycle(map(write, sample))
 
     kinds = {
         "/v1/concepts/TERM, 10 neighbours": stream(lambda row: f"/v1/concepts/{row.head}"),
@@ -202,13 +202,13 @@ def print_lookups(graph: str, connections: int, seconds: float, number: int) -> 
     print(f"{'':38}{'requests/s':>12}{'p50 ms':>10}{'p99 ms':>10}{'CPU ms':>9}{'errors':>8}")
     with serving(graph, "--quiet", "--metrics", "length", "--conceptnet-api") as service:
         for name, paths in kinds.items():
-            found = []
-            for turn in range(number + 1):  # the first one warms up
+            measurements = []
+            for round_ in range(number + 1):  # the first one warms up
                 before = processor(service.pid)
-                figures = asyncio.run(drive(service.port, getting(paths()), connections, seconds if turn else 1))
+                figures = asyncio.run(drive(service.port, getting(paths()), connections, seconds if round_ else 1))
                 figures.processor = processor(service.pid) - before
-                found.append(figures)
-            rate, p50, p99, used, errors = middle(found[1:])
+                measurements.append(figures)
+            rate, p50, p99, used, errors = middle(measurements[1:])
             print(f"{name:38}{rate:>12,.0f}{p50:>10.1f}{p99:>10.1f}{used:>9.2f}{errors:>8}")
 
 
@@ -247,23 +247,25 @@ def main() -> None:
         service: Service, texts: Iterator[bytes], pace: float | None = None, number: int = options.rounds
     ) -> list[Figures]:
         work = (drive(service.port, scoring(texts), options.connections, options.seconds, pace) for _ in range(number))
-        return [measured(service, one) for one in work]
+        return [measured(service, requests) for requests in work]
 
     say(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; {len(items):,} items")
     with serving(graph, "--quiet") as service:
         texts = bodies(items)
         rounds(service, texts, None, 1)
-        paced, beside = [], []
+        paced, beside_slow_query = [], []
         for _ in range(options.rounds):
             paced += rounds(service, texts, options.pace, 1)
-            beside.append(with_slow_query(service.port, lambda: rounds(service, texts, options.pace, 1)[0], options.seconds))
+            beside_slow_query.append(
+                with_slow_query(service.port, lambda: rounds(service, texts, options.pace, 1)[0], options.seconds)
+            )
         rows.append((f"paced, {options.pace:.0f}/s", middle(paced)))
-        rows.append(("paced, beside a slow Cypher query", middle(beside)))
+        rows.append(("paced, beside a slow Cypher query", middle(beside_slow_query)))
         rows.append(("as fast as can be, new texts", middle(rounds(service, texts))))
         rows.append(("as fast as can be, seen before", middle(rounds(service, bodies(items[:200], again=True)))))
         bursts = [measured(service, burst(service.port, texts, 1000)) for _ in range(options.rounds)]
         rows.append(("1,000 requests at once", middle(bursts)))
-        held = memory(service.pid)
+        resident = memory(service.pid)
     with serving(graph, "--quiet", "--limit", "batch_items=1") as service:
         texts = bodies(items)
         rounds(service, texts, None, 1)
@@ -277,7 +279,7 @@ def main() -> None:
         print(f"{name:38}{rate:>12,.0f}{p50:>10.1f}{p99:>10.1f}{used:>9.2f}{errors:>8}{ratio:>8}")
     print("CPU ms: processor time of the service a request, which other work on the machine changes little")
     print(f"ratio: requests/s to {rows[-2][0]!r}; p99 beside a slow query is {rows[1][1][2] / rows[0][1][2]:.2f} x that without")
-    print(f"resident memory of the service after all: {held}; load of the machine now: {os.getloadavg()[0]:.1f}")
+    print(f"resident memory of the service after all: {resident}; load of the machine now: {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ def once(words: list[str], *, fresh: bool) -> tuple[float, float]:
         environment = {**os.environ, **({"NUMBA_CACHE_DIR": cache} if fresh else {})}
         before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run(words, check=True, capture_output=True, env=environment)
-        took, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, took
+        elapsed, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, elapsed
 
 
 def with_graph(graph: str, pythons: list[str], rounds: int, fresh_rounds: int) -> None:
@@ -63,13 +63,13 @@ def with_graph(graph: str, pythons: list[str], rounds: int, fresh_rounds: int) -
             for fresh in (False, True):
                 times: list[list[tuple[float, float]]] = [[] for _ in pythons]
                 for number in range((fresh_rounds if fresh else rounds) + 1):
-                    for python, found in zip(pythons, times, strict=True):
+                    for python, times_of in zip(pythons, times, strict=True):
                         program = str(Path(python).parent / "tacit")
                         words = [program, "score", str(item), "--graph", graph, "--metrics", "grounding", "--quiet"]
-                        taken = once(words if name.startswith("tacit") else [python, str(script), graph], fresh=fresh)
+                        duration = once(words if name.startswith("tacit") else [python, str(script), graph], fresh=fresh)
                         if number:  # the first run reads files that are not in memory yet
-                            found.append(taken)
-                medians = [tuple(statistics.median(column) for column in zip(*found, strict=True)) for found in times]
+                            times_of.append(duration)
+                medians = [tuple(statistics.median(column) for column in zip(*times_of, strict=True)) for times_of in times]
                 ratio = f"{medians[1][0] / medians[0][0]:>8.1f}x" if len(medians) > 1 else ""
                 label = f"{name}, {'new environment' if fresh else 'warm'}"
                 print(f"{label:<46}" + "".join(f"{f'{cpu:.2f} ({wall:.2f})':>18}" for cpu, wall in medians) + ratio, flush=True)
@@ -88,12 +88,14 @@ def main() -> None:
     print(f"{'command':<32}{'median':>10}{'of target':>12}")
     print(f"{'python -c pass':<32}{bare:>8.3f} s")
     for words in (["--help"], ["--version"], ["hops", "--help"], ["score", "--help"], ["load", "conceptnet", "--help"]):
-        taken = seconds([program, *words])
-        print(f"{'tacit ' + ' '.join(words):<32}{taken:>8.3f} s{taken / TARGET:>11.2f}x")
-    told = subprocess.run(
+        duration = seconds([program, *words])
+        print(f"{'tacit ' + ' '.join(words):<32}{duration:>8.3f} s{duration / TARGET:>11.2f}x")
+    import_lines = subprocess.run(
         [sys.executable, "-X", "importtime", program, "--help"], check=True, capture_output=True, text=True
     ).stderr.splitlines()
-    costs = sorted(((int(line.split("|")[0].split(":")[1]), line.split("|")[2].strip()) for line in told[1:]), reverse=True)
+    costs = sorted(
+        ((int(line.split("|")[0].split(":")[1]), line.split("|")[2].strip()) for line in import_lines[1:]), reverse=True
+    )
     print("\nimports that cost most by themselves: " + ", ".join(f"{name} {cost / 1000:.1f} ms" for cost, name in costs[:6]))
     if options.graph:
         pythons = [sys.executable, *([options.before] if options.before else [])]

@@ -24,10 +24,10 @@ def medians(work: Callable[[str], Any], events: list[str], repeat: int) -> tuple
     work(events[0])
     processor, wall = [], []
     for event in events * repeat:
-        begun, used = time.perf_counter(), time.process_time()
+        started, processor_started = time.perf_counter(), time.process_time()
         work(event)
-        wall.append(time.perf_counter() - begun)
-        processor.append(time.process_time() - used)
+        wall.append(time.perf_counter() - started)
+        processor.append(time.process_time() - processor_started)
     return 1000 * statistics.median(processor), 1000 * statistics.median(wall)
 
 
@@ -37,27 +37,27 @@ def main() -> None:
     parser.add_argument("graph")
     parser.add_argument("--events", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=1)
-    given = parser.parse_args()
-    with open_graph(given.graph, engine="store") as store:
+    arguments = parser.parse_args()
+    with open_graph(arguments.graph, engine="store") as store:
         if not isinstance(store, TailsInBulk):
-            raise SystemExit(f"not measured: {given.graph} does not answer for many events at once")
+            raise SystemExit(f"not measured: {arguments.graph} does not answer for many events at once")
         bulk, relations = store, sorted(relations_of(store))
-        known = sorted(store.events())
-        events = known[:: max(1, len(known) // given.events)][: given.events]
+        all_events = sorted(store.events())
+        events = all_events[:: max(1, len(all_events) // arguments.events)][: arguments.events]
         for event in events:
-            one, many = store.tails(event), bulk.tails_many([event], relations)
-            if sorted(one) != sorted(many):
+            single, in_bulk = store.tails(event), bulk.tails_many([event], relations)
+            if sorted(single) != sorted(in_bulk):
                 raise SystemExit(f"the two queries differ on {event}")
         rows = {
-            "one node": medians(store.tails, events, given.repeat),
-            "many nodes, given one": medians(lambda event: bulk.tails_many([event], relations), events, given.repeat),
+            "one node": medians(store.tails, events, arguments.repeat),
+            "many nodes, given one": medians(lambda event: bulk.tails_many([event], relations), events, arguments.repeat),
         }
-    print(f"{len(events)} of {len(known):,} events, {given.repeat} calls each\n")
+    print(f"{len(events)} of {len(all_events):,} events, {arguments.repeat} calls each\n")
     print("| query | ms of processor time | ms |\n|---|---|---|")
     for name, (processor, wall) in rows.items():
         print(f"| {name} | {processor:.2f} | {wall:.2f} |")
-    (_, one), (_, many) = rows.values()
-    print(f"\nthe query for one node takes {one / many:.4f} of the time")
+    (_, single), (_, in_bulk) = rows.values()
+    print(f"\nthe query for one node takes {single / in_bulk:.4f} of the time")
 
 
 if __name__ == "__main__":

@@ -109,8 +109,8 @@ def _links(manifest: Manifest, links: LinkManifest) -> str:
     entry = links.entry
     if entry is None:
         return "none; tacit link joins events to concepts"
-    words = f"{links.links:,}: {entry.mentions:,} mentions of concepts, {entry.same:,} pairs of events of the same meaning"
-    return words if is_current(manifest, links) else f"{words}; out of date, tacit link renews them"
+    summary = f"{links.links:,}: {entry.mentions:,} mentions of concepts, {entry.same:,} pairs of events of the same meaning"
+    return summary if is_current(manifest, links) else f"{summary}; out of date, tacit link renews them"
 
 
 def _options(options: dict[str, Any]) -> str:

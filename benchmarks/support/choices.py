@@ -35,17 +35,17 @@ def read_instances(file: Path, but: Path | None, dialogues: int | None) -> tuple
         dialogues: a random number of the dialogues, all without one.
     """
     print(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}")
-    rows = [one for one in read_cicero(file, strict=True) if isinstance(one, Instance)]
-    instances = [one for one in rows if 0 < len(one.correct) < len(one.choices)]
+    rows = [instance for instance in read_cicero(file, strict=True) if isinstance(instance, Instance)]
+    instances = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if but is not None:
-        before = len({one.id for one in instances})
+        before = len({instance.id for instance in instances})
         instances = apart_from(instances, [row.turns for row in read_dialogues(but) if isinstance(row, Dialogue)])
-        print(f"{before - len({one.id for one in instances})} dialogues share a turn with {but.name} and are left out")
+        print(f"{before - len({instance.id for instance in instances})} dialogues share a turn with {but.name} and are left out")
     if dialogues is not None:
-        names = sorted({one.id for one in instances})
-        kept = {names[place] for place in np.random.default_rng(0).permutation(len(names))[:dialogues].tolist()}
-        instances = [one for one in instances if one.id in kept]
-    groups, number = clusters(instances), len({one.id for one in instances})
+        names = sorted({instance.id for instance in instances})
+        names_drawn = {names[index] for index in np.random.default_rng(0).permutation(len(names))[:dialogues].tolist()}
+        instances = [instance for instance in instances if instance.id in names_drawn]
+    groups, number = clusters(instances), len({instance.id for instance in instances})
     print(
         f"{len(instances):,} instances of {number} dialogues, {groups.max() + 1} groups that share no turns; "
         f"an exact match by chance {chance(instances):.3f}",
@@ -56,26 +56,26 @@ def read_instances(file: Path, but: Path | None, dialogues: int | None) -> tuple
 
 def chance(instances: Sequence[Instance]) -> float:
     """Return the mean probability of an exact match by guessing, where the number of answers is known."""
-    return float(np.mean([1 / comb(len(one.choices), len(one.correct)) for one in instances]))
+    return float(np.mean([1 / comb(len(instance.choices), len(instance.correct)) for instance in instances]))
 
 
 def without_fit(instances: Sequence[Instance]) -> dict[str, Floats]:
     """Return the figures of the controls that need no fit: the length, and words of negation."""
-    found = {}
+    tables = {}
     for name, feature, sign in (("length alone", "length", 1.0), ("words of negation alone", "denials", -1.0)):
-        scores = [(sign * form_of(one.choices)[:, FORM.index(feature)]).tolist() for one in instances]
-        found[name] = figures(instances, scores)
-    return found
+        scores = [(sign * form_of(instance.choices)[:, FORM.index(feature)]).tolist() for instance in instances]
+        tables[name] = figures(instances, scores)
+    return tables
 
 
 def rows_of(judges: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the groups of judges in the table: each alone, with the graph, with the control, with both, and all."""
-    others = [one for one in judges if one not in (CONTROL, "graph")]
+    others = [judge for judge in judges if judge not in (CONTROL, "graph")]
     beside: list[tuple[str, ...]] = [(), *([("graph",)] if "graph" in judges else [])]
-    groups: list[tuple[str, ...]] = [(CONTROL,), *beside[1:], *((one,) for one in others)]
-    groups += [(*graph, one) for graph in beside[1:] for one in others]
+    groups: list[tuple[str, ...]] = [(CONTROL,), *beside[1:], *((judge,) for judge in others)]
+    groups += [(*graph, judge) for graph in beside[1:] for judge in others]
     groups += [(CONTROL, *graph) for graph in beside[1:]]
-    groups += [(CONTROL, *graph, one) for graph in beside for one in others]
+    groups += [(CONTROL, *graph, judge) for graph in beside for judge in others]
     return list(dict.fromkeys([*groups, tuple(judges)]))
 
 
@@ -94,27 +94,27 @@ def print_tables(
     """
     names = [str(group) for group in groups.tolist()]
 
-    def told(values: Floats, of: Sequence[str], sign: str = "") -> str:
-        found = interval(values, of, resamples=resamples)
-        return f"{found.value:{sign}.3f} [{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
+    def cell(values: Floats, of: Sequence[str], sign: str = "") -> str:
+        mean = interval(values, of, resamples=resamples)
+        return f"{mean.value:{sign}.3f} [{mean.low:{sign}.3f}, {mean.high:{sign}.3f}]"
 
     columns = ("judges", *MEASURES, "exact over control", "AUC over control")
     print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
-    for name, found in tables.items():
-        cells = [f"{found[:, place].mean():.3f}" for place in range(len(MEASURES))]
-        same = found is control
-        cells += ["" if same else told(found[:, place] - control[:, place], names, "+") for place in (EXACT, AUC)]
+    for name, values in tables.items():
+        cells = [f"{values[:, index].mean():.3f}" for index in range(len(MEASURES))]
+        same = values is control
+        cells += ["" if same else cell(values[:, index] - control[:, index], names, "+") for index in (EXACT, AUC)]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
     for line in PAPER:
         print(f"| CICERO's paper, {line} |{' |' * (len(columns) - 1)}")
-    asked = [question for question in Question if any(one.question is question for one in instances)]
+    asked = [question for question in Question if any(instance.question is question for instance in instances)]
     print(f"\n| exact, F1, AUC | {' | '.join(asked)} |\n|{'---|' * (len(asked) + 1)}")
-    for name, found in tables.items():
+    for name, values in tables.items():
         if shown and name not in shown:
             continue
         cells = []
         for question in asked:
-            places = [place for place, one in enumerate(instances) if one.question is question]
-            some = [names[place] for place in places]
-            cells.append(", ".join(told(found[places, place], some) for place in (EXACT, F1, AUC)))
+            places = [index for index, instance in enumerate(instances) if instance.question is question]
+            names_of_question = [names[index] for index in places]
+            cells.append(", ".join(cell(values[places, index], names_of_question) for index in (EXACT, F1, AUC)))
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

@@ -21,10 +21,10 @@ def agreement(
     Args:
         scores: NaN where a response has none; ratings: finite; groups: number of each response's conversation.
     """
-    known = np.isfinite(scores)
-    scores, ratings = scores[known], ratings[known]
+    scored = np.isfinite(scores)
+    scores, ratings = scores[scored], ratings[scored]
     if undefined(scores, ratings):
         return None
-    drawn = correlations(scores, ratings, groups=numbered(groups[known]), resamples=resamples, seed=seed)
-    pearson, spearman, _ = with_intervals(correlate(scores, ratings), drawn)
+    resampled = correlations(scores, ratings, groups=numbered(groups[scored]), resamples=resamples, seed=seed)
+    pearson, spearman, _ = with_intervals(correlate(scores, ratings), resampled)
     return {"pearson": pearson, "spearman": spearman}

@@ -29,8 +29,10 @@ class Work:
         names = index.uris()
         owners, others = links(index)
         self.numbers = np.concatenate([owners, others])[random.integers(0, 2 * len(owners), (count, 2))]
-        self.pairs: list[Pair] = [(names[one], names[two]) for one, two in self.numbers.tolist()]
-        self.sets: list[Sets] = [([one for one, _ in part], [two for _, two in part]) for part in batches(self.pairs, 10)]
+        self.pairs: list[Pair] = [(names[source], names[target]) for source, target in self.numbers.tolist()]
+        self.sets: list[Sets] = [
+            ([source for source, _ in part], [target for _, target in part]) for part in batches(self.pairs, 10)
+        ]
 
 
 def links(index: IndexGraph) -> tuple[np.ndarray, np.ndarray]:
@@ -48,15 +50,15 @@ def batches(items: Sequence[Any], size: int) -> list[Any]:
 
 def one_by_one(graph: KnowledgeGraph, pairs: Iterable[Pair]) -> list[int]:
     """Distances of pairs, one question each."""
-    return [int(graph.hop_distances([one], [two], MAX_HOPS)[0, 0]) for one, two in pairs]
+    return [int(graph.hop_distances([source], [target], MAX_HOPS)[0, 0]) for source, target in pairs]
 
 
 def unwound(server: Any, pairs: Sequence[Pair]) -> list[int]:
     """Distances of pairs in one ``UNWIND`` batch, in the words that tacit uses."""
-    asked = query("hop_distances", "neo4j").within(MAX_HOPS)
-    rows = server._rows(asked, {"pairs": [list(pair) for pair in pairs if pair[0] != pair[1]]})
-    found = {(one, two): hops for one, two, hops in rows}
-    return [0 if one == two else found.get((one, two), -1) for one, two in pairs]
+    statement = query("hop_distances", "neo4j").within(MAX_HOPS)
+    rows = server._rows(statement, {"pairs": [list(pair) for pair in pairs if pair[0] != pair[1]]})
+    distances = {(source, target): hops for source, target, hops in rows}
+    return [0 if source == target else distances.get((source, target), -1) for source, target in pairs]
 
 
 class Igraph:
@@ -76,8 +78,10 @@ class Igraph:
 
     def pairs(self, pairs: Iterable[Pair]) -> list[int]:
         """Distances of pairs, -1 past six hops."""
-        found = (self._graph.distances(self._ids([one]).tolist(), self._ids([two]).tolist())[0][0] for one, two in pairs)
-        return [int(hops) if hops <= MAX_HOPS else -1 for hops in found]
+        distances = (
+            self._graph.distances(self._ids([source]).tolist(), self._ids([target]).tolist())[0][0] for source, target in pairs
+        )
+        return [int(hops) if hops <= MAX_HOPS else -1 for hops in distances]
 
 
 class Networkit:
@@ -99,5 +103,5 @@ class Networkit:
 
     def pairs(self, numbers: Any) -> list[int]:
         """Distances of pairs of the index's numbers, shape (pairs, 2), -1 past six hops."""
-        found = (self._labels.query(one, two) for one, two in numbers.tolist())
-        return [int(hops) if hops <= MAX_HOPS else -1 for hops in found]
+        distances = (self._labels.query(source, target) for source, target in numbers.tolist())
+        return [int(hops) if hops <= MAX_HOPS else -1 for hops in distances]

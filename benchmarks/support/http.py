@@ -68,27 +68,27 @@ async def drive(port: int, ask: Ask, connections: int, seconds: float, pace: flo
     When paced, a request's time counts from the moment it was due, so that a server that stalls is not flattered.
     """
     figures = Figures()
-    begun = time.perf_counter()
+    started = time.perf_counter()
     number = 0
 
-    async def one() -> None:
+    async def use_connection() -> None:
         nonlocal number
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         while True:
             due = time.perf_counter()
             if pace is not None:
-                due = begun + number / pace
+                due = started + number / pace
                 number += 1
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            if due - begun > seconds:
+            if due - started > seconds:
                 break
             status = await ask(reader, writer)
             figures.seconds.append(time.perf_counter() - due)
             figures.statuses[status] = figures.statuses.get(status, 0) + 1
         writer.close()
 
-    await asyncio.gather(*(one() for _ in range(connections)))
-    figures.span = time.perf_counter() - begun
+    await asyncio.gather(*(use_connection() for _ in range(connections)))
+    figures.span = time.perf_counter() - started
     return figures
 
 
@@ -96,17 +96,17 @@ async def burst(port: int, bodies: Iterator[bytes], connections: int) -> Figures
     """Open so many connections, then send one request on each at once."""
     figures = Figures()
     opened = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(connections)))
-    begun = time.perf_counter()
+    started = time.perf_counter()
 
-    async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             status = await post(reader, writer, "/v1/score", next(bodies))
         except (OSError, asyncio.IncompleteReadError):
             status = 0
-        figures.seconds.append(time.perf_counter() - begun)
+        figures.seconds.append(time.perf_counter() - started)
         figures.statuses[status] = figures.statuses.get(status, 0) + 1
         writer.close()
 
-    await asyncio.gather(*(one(reader, writer) for reader, writer in opened))
-    figures.span = time.perf_counter() - begun
+    await asyncio.gather(*(send(reader, writer) for reader, writer in opened))
+    figures.span = time.perf_counter() - started
     return figures
