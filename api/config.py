@@ -12,7 +12,7 @@ to a folder above must not apply. Git treats repositories of other users in the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -197,33 +197,33 @@ def check_options(config: Config, metric: str, *, values: bool = True) -> dict[s
 
     Without ``values`` only the metric's name is checked; checking the options imports the metric's module.
     """
-    from ..reasoning.plugins import check_option
     from ..reasoning.registry import metric_kind
 
-    try:
-        kind = metric_kind(metric)
-    except InputError as error:
-        raise config.error(f"options.{metric}", str(error)) from None
+    key = f"options.{metric}"
     options = dict(config.options[metric])
-    if not values:
-        return options
-    known = kind.options()
-    for name, value in options.items():
-        key = f"options.{metric}.{name}"
-        if name not in known:
-            raise config.error(key, unknown_option(metric, name, known))
-        if name != "vectors" or not isinstance(value, str):  # a folder, opened later
-            try:
-                check_option(metric, kind, name, value)
-            except InputError as error:
-                raise config.error(key, str(error)) from None
+    try:
+        metric_kind(metric)
+        if values:
+            for name, value in options.items():
+                key = f"options.{metric}.{name}"
+                check_metric_option(metric, name, value)
+    except InputError as error:
+        raise config.error(key, str(error)) from None
     return options
 
 
-def unknown_option(metric: str, option: str, known: Iterable[str]) -> str:
-    """Return the sentence that a metric does not have an option."""
-    advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
-    return f"the metric {metric} has no option {option!r}; {advice}"
+def check_metric_option(metric: str, option: str, value: Any) -> None:
+    """Check that a metric has an option, and that the option can have the value."""
+    from ..reasoning.plugins import check_option
+    from ..reasoning.registry import metric_kind
+
+    kind = metric_kind(metric)
+    known = kind.options()
+    if option not in known:
+        advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
+        raise InputError(f"the metric {metric} has no option {option!r}; {advice}")
+    if option != "vectors" or not isinstance(value, str):  # a folder, opened later
+        check_option(metric, kind, option, value)
 
 
 def without_credentials(graph: str) -> str:

@@ -12,16 +12,13 @@ core, and each rate is the median of ``--rounds`` rounds. Without DIALOGUES it r
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import spacy
+from support.rates import rate, responses
 from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.item import Item
 from tacit.reasoning.metrics.accent.events import EventTuple, Extractor, head_forms
@@ -37,33 +34,12 @@ DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[2] / "share
 Row = tuple[str, float, float | None]
 
 
-def responses(path: Path, limit: int) -> list[Item]:
-    """The responses of a dialogue file with their histories."""
-    items = []
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        for line in file:
-            turns = json.loads(line)["turns"]
-            items += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
-    return items[:limit]
-
-
 def extracted(extractor: Extractor, items: Sequence[Item], size: int = BATCH) -> list[list[EventTuple]]:
     """The tuples of all items, a batch at a time."""
     tuples = []
     for start in range(0, len(items), size):
         tuples += extractor.extract_batch(items[start : start + size])
     return tuples
-
-
-def rate(work: Callable[[Any], object], answers: int, rounds: int, before: Callable[[], Any] = lambda: None) -> float:
-    """Return answers a second: the median of ``rounds`` rounds; what ``before`` makes, untimed, is given to each of them."""
-    rates = []
-    for _ in range(rounds):
-        prepared = before()
-        started = time.process_time()
-        work(prepared)
-        rates.append(answers / (time.process_time() - started))
-    return median(rates)
 
 
 def measure(items: list[Item], graph: KnowledgeGraph | None, rounds: int) -> list[Row]:

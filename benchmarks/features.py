@@ -13,19 +13,16 @@ core (so that other work on the machine does not count), and each rate is the me
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import networkx as nx
 import spacy
 from support.engines import links
+from support.rates import rate, responses
 from tacit.graph import KnowledgeGraph, open_graph, open_index
 from tacit.graph.index import IndexGraph
 from tacit.graph.item import Item
@@ -40,16 +37,6 @@ NEVER_NEEDED = ["parser", "senter", "ner", "tagger"]
 
 Sides = tuple[tuple[str, ...], tuple[str, ...]]
 Row = tuple[str, float, str, float | None]
-
-
-def responses(path: Path, limit: int | None) -> list[Item]:
-    """The responses of a dialogue file with their histories."""
-    items = []
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        for line in file:
-            turns = json.loads(line)["turns"]
-            items += [Item(turns[:number], turns[number]) for number in range(1, len(turns))]
-    return items[:limit]
 
 
 def batched(items: Sequence[Item], features: TripleFeatures) -> list[list[float]]:
@@ -91,23 +78,16 @@ class Networkx:
         return rows
 
 
-def rate(work: Callable[[], Any], answers: int, rounds: int, before: Callable[[], Any] = lambda: None) -> float:
-    """Return answers a second: the median of ``rounds`` rounds; ``before`` runs before each of them, untimed."""
-    rates = []
-    for _ in range(rounds):
-        before()
-        started = time.process_time()
-        work()
-        rates.append(answers / (time.process_time() - started))
-    return median(rates)
-
-
 def measure(store: KnowledgeGraph, index: IndexGraph, items: list[Item], rounds: int, cypher: int) -> list[Row]:
     """Return the table: a name, responses a second, what it is compared with, and the ratio to it."""
     turns = list(dict.fromkeys(text for item in items for text in (*item.history, item.response)))
     plain = spacy.load(SHIPPED, exclude=NEVER_NEEDED)
     analyser = load_pipeline()
-    features = TripleFeatures(index, analyser, cache_size=2 * len(turns))
+
+    def new_features() -> TripleFeatures:
+        return TripleFeatures(index, analyser, cache_size=2 * len(turns))
+
+    features = new_features()
     expected = batched(items, features)
     sides = features._concept_sets(items)
     networkx = Networkx(index)
@@ -120,24 +100,16 @@ def measure(store: KnowledgeGraph, index: IndexGraph, items: list[Item], rounds:
         if counts != expected_counts:
             raise SystemExit(f"{name} counts otherwise")
 
-    def renew() -> None:
-        nonlocal features
-        features = TripleFeatures(index, analyser, cache_size=2 * len(turns))
-
     def forget_counts() -> None:
         features._counts = type(features._counts)(2 * len(turns))
 
-    def tag() -> None:
-        for _ in plain.pipe(turns, batch_size=BATCH):
-            pass
-
     number = len(items)
-    pipeline_rate = rate(tag, number, rounds)
-    fresh_rate = rate(lambda: batched(items, features), number, rounds, renew)
-    linked_rate = rate(lambda: batched(items, features), number, rounds, forget_counts)
-    cached_rate = rate(lambda: batched(items, features), number, rounds)
-    networkx_rate = rate(lambda: networkx.counted(sides), number, rounds)
-    index_rate = rate(lambda: counted(index, sides), number, rounds)
+    pipeline_rate = rate(lambda _: sum(len(doc) for doc in plain.pipe(turns, batch_size=BATCH)), number, rounds)
+    fresh_rate = rate(lambda fresh: batched(items, fresh), number, rounds, new_features)
+    linked_rate = rate(lambda _: batched(items, features), number, rounds, forget_counts)
+    cached_rate = rate(lambda _: batched(items, features), number, rounds)
+    networkx_rate = rate(lambda _: networkx.counted(sides), number, rounds)
+    index_rate = rate(lambda _: counted(index, sides), number, rounds)
     rows: list[Row] = [
         ("bare spaCy pipeline, no counting", pipeline_rate, "", None),
         ("fresh: linking and counting", fresh_rate, "bare spaCy", fresh_rate / pipeline_rate),
@@ -147,7 +119,7 @@ def measure(store: KnowledgeGraph, index: IndexGraph, items: list[Item], rounds:
         ("counting alone, index", index_rate, "networkx", index_rate / networkx_rate),
     ]
     if sample:
-        engine_rate = rate(lambda: counted(store, sample), len(sample), 1)
+        engine_rate = rate(lambda _: counted(store, sample), len(sample), 1)
         rows.append(("counting alone, embedded engine's Cypher", engine_rate, "networkx", engine_rate / networkx_rate))
     return rows
 

@@ -17,7 +17,7 @@ from ...graph.errors import InputError, TacitError, did_you_mean
 from ...reasoning.plugins import Kind, Registry, check_option
 from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 from ...reasoning.registry import metric_options as known_options
-from ..config import GRAPH, unknown_option
+from ..config import GRAPH, check_metric_option
 from ..opening import Address, EngineName, Options
 from ..opening import open_reasoner as open_reasoner
 from ..terminal.screen import note
@@ -238,12 +238,8 @@ def metric_options(values: Sequence[str] | None, names: Sequence[str], pipeline:
             raise InputError(f"--option {text} is not METRIC.NAME=VALUE, e.g. grounding.max_hops=3")
         if metric not in options:
             raise InputError(f"--option {text} is for the metric {metric!r}, which --metrics does not name")
-        known = known_options(metric)
-        if option not in known:
-            raise InputError(unknown_option(metric, option, known))
         parsed = _value(value)
-        if option != "vectors" or not isinstance(parsed, str):  # a folder, opened later
-            check_option(metric, metric_kind(metric), option, parsed)
+        check_metric_option(metric, option, parsed)
         options[metric][option] = parsed
     if pipeline is not None:
         for name in names:
