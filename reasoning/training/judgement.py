@@ -187,7 +187,7 @@ def read_states(
         InputError, ModelError: as :meth:`JudgementPrompt.read`.
     """
     parts = [pairs[start : start + _TOGETHER] for start in range(0, len(pairs), _TOGETHER)]
-    model = [prompt.causal.files.digest, list(layers)]
+    model = [prompt.causal.files.digest, prompt.causal.dtype, list(layers)]
     batches = [Batch([*model, part], len(part), partial(prompt.read, part, layers, margins=True)) for part in parts]
     return read_batches(batches, folder, progress)
 

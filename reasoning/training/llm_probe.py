@@ -8,6 +8,8 @@ best agreement on held-out heads is chosen, and with it the largest penalty with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +20,11 @@ from sklearn.metrics import roc_auc_score
 from ...graph.errors import InputError
 from ..metrics.accent.events import head_form
 from ..metrics.accent.scorers.language_models import PROBE, PlausibilityPrompt
-from ..metrics.accent.verbalise import verbalise
+from ..metrics.accent.verbalise import Verbalised, verbalise
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
+from .checkpoints import stored_arrays
 from .corpora import k_folds
 from .loop import digest_of
 from .probes import layers_to_try
@@ -68,6 +71,7 @@ class _Line(NamedTuple):
 def train_probe(
     judged: Sequence[Labelled],
     causal: CausalModel,
+    folder: Path,
     *,
     seed: int = 0,
     facts: dict[str, Any] | None = None,
@@ -77,6 +81,7 @@ def train_probe(
 
     Args:
         judged: of ATOMIC-2020's relations between events; duplicates count once, and contradicting ones are left out.
+        folder: for the hidden states; those that it has already are not computed again.
         seed: of the folds and of the bootstrap for the interval.
         facts: further facts for the probe, beside the measured ones: the AUC on held-out heads, averaged over relations weighted
             by tuples.
@@ -92,7 +97,7 @@ def train_probe(
     rounds = [(one.train, one.test) for one in k_folds(data.heads, FOLDS, seed)]
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
-    states = _states(kept, causal, layers, report)
+    states = _states(kept, causal, layers, folder, report)
     tried: list[_Tried] = []
     for number, layer in enumerate(layers):
         for penalty, predictions in zip(PENALTIES, _unseen(states[:, number], data, rounds), strict=True):
@@ -162,14 +167,22 @@ def _numbered(kept: Sequence[Labelled]) -> _Data:
     return data
 
 
-def _states(kept: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], report: Progress) -> NDArray[np.float32]:
-    """The hidden states of each tuple at each layer, shape (tuples, layers, width)."""
+def _states(
+    rows: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], folder: Path, report: Progress
+) -> NDArray[np.float32]:
+    """Return the hidden states of each tuple at each layer, shape (tuples, layers, width)."""
     prompt = PlausibilityPrompt(causal)
+    model = [causal.files.digest, causal.dtype, list(layers)]
     parts = []
-    for start in range(0, len(kept), _TOGETHER):
-        parts.append(prompt.states([verbalise(*one[:3]) for one in kept[start : start + _TOGETHER]], layers))
-        report("reading", min(start + _TOGETHER, len(kept)), len(kept))
+    for start in range(0, len(rows), _TOGETHER):
+        texts = [verbalise(*row[:3]) for row in rows[start : start + _TOGETHER]]
+        parts.append(stored_arrays(folder, [*model, texts], partial(_compute, prompt, texts, layers))["states"])
+        report("reading", start + len(texts), len(rows))
     return np.concatenate(parts)
+
+
+def _compute(prompt: PlausibilityPrompt, texts: Sequence[Verbalised], layers: Sequence[int]) -> dict[str, Any]:
+    return {"states": prompt.states(texts, layers)}
 
 
 def _unseen(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any, Any]]) -> list[Floats]:

@@ -11,7 +11,7 @@ from ....graph.errors import InputError
 from ...opening import open_engine
 from .. import options as opts
 from ..options import argument, option
-from .data import read_instances, turns_of
+from .data import excluded_turns, read_instances
 from .run import Exclude, LanguageModel, Run, TrainingResult, training
 
 if TYPE_CHECKING:
@@ -59,19 +59,15 @@ def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> 
     """
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.training.card import choice_probe_card
-    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.probes import pairs_of, train_choice_probe
 
     recipe = run.recipe
     pairs_of(rows)  # the error about too few comes before the model is opened
     causal = run.open_language_model(model, recipe.dtype)
     facts = {"files": files, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command}
-    folder = checkpoints_of(run.output)
-    probe = train_choice_probe(rows, causal, folder, seed=recipe.seed, facts=facts, progress=run.stages.tell)
+    probe = train_choice_probe(rows, causal, run.checkpoints, seed=recipe.seed, facts=facts, progress=run.stages.tell)
     shown = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
-    result = run.write_probe(probe, choice_probe_card, shown)
-    delete_checkpoints(run.output)
-    return result
+    return run.write_probe(probe, choice_probe_card, shown)
 
 
 @training(
@@ -98,12 +94,11 @@ def choice_head(
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.inference import load_chooser
     from ....reasoning.training.card import choice_head_card
-    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.choice_head import CONTROL, Measured, apart_from, enough_groups, measure, train_heads
 
     rows = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if exclude:
-        rows = apart_from(rows, [list(turns_of(file)) for file in exclude])
+        rows = apart_from(rows, excluded_turns(exclude, run.strict))
     enough_groups(rows)  # the error about too few comes before a model is opened
     recipe = run.recipe
     control = () if CONTROL in recipe.judges else (CONTROL,)
@@ -115,7 +110,6 @@ def choice_head(
         "files": files, "licence": recipe.licence, "excluded": [Path(file).name for file in exclude or ()],
         "recipe": asdict(recipe.portable()), "command": run.command,
     }  # fmt: skip
-    folder = checkpoints_of(run.output)
     parts: dict[str, Measured] = {}
     models = []
     needs_graph = address is not None and (names is None or "graph" in names)
@@ -123,11 +117,10 @@ def choice_head(
         chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=recipe.encoder, model=recipe.model)
         for name, judge in chooser.judges.items():
             if name != CONTROL:
-                parts[name] = Measured(judge.features, measure(judge, rows, folder, run.stages.tell))
+                parts[name] = Measured(judge.features, measure(judge, rows, run.checkpoints, run.stages.tell))
                 models.append(f"{name} {judge.signature}")
         heads = train_heads(rows, parts, seed=recipe.seed, facts={**facts, "models": models}, progress=run.stages.tell)
     run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})
-    delete_checkpoints(run.output)
     fitted = heads.facts
     sizes = {"digest": heads.digest, "instances": fitted["instances"], "dialogues": fitted["dialogues"]}
     measured = {

@@ -5,6 +5,7 @@ Records that cannot be used are reported on stderr; with ``strict`` the first on
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -72,26 +73,33 @@ def read_corpora(
     corpora: dict[str, list[Turns]] = {}
     for corpus, turns in rows:
         corpora.setdefault(corpus, []).append(turns)
-    distinct, left_out = distinct_dialogues(corpora, [turn for file in exclude for turn in turns_of(file)])
+    distinct, left_out = distinct_dialogues(corpora, itertools.chain.from_iterable(excluded_turns(exclude, strict)))
     check_corpora(distinct)
     return distinct, left_out, facts
 
 
-def turns_of(file: str) -> Iterator[str]:
-    """Yield the turns of an evaluation file: the histories of judgements, or all turns of dialogues."""
-    if file == "-":
-        raise InputError("--exclude cannot read standard input; give a file")
+def excluded_turns(files: Sequence[str], strict: bool) -> list[Turns]:
+    """Return the turns of the records in evaluation files: all turns of dialogues, or the histories of judgements."""
+    dialogues: list[Turns] = []
+    for file in files:
+        if file == "-":
+            raise InputError("--exclude cannot read standard input; give a file")
+        if _has_dialogues(readable(file)):
+            dialogues += [row.turns for row in read_all(loaders.read_dialogues(file, strict=strict), file, "a dialogue")]
+            continue
+        judgements = Records(loaders.read_judgements(file, strict=strict), file, "a judgement")
+        dialogues += [row.history for row in judgements]
+        if not judgements.read:
+            raise InputError(f"{file} contains neither judgements nor dialogues to exclude")
+        judgements.report()
+    return dialogues
+
+
+def _has_dialogues(file: str) -> bool:
     try:
-        dialogues = list(Records(loaders.read_dialogues(readable(file)), file, "a dialogue"))
+        return any(not isinstance(row, ItemError) for row in loaders.read_dialogues(file))
     except InputError:  # a table without turns may be one of judgements
-        dialogues = []
-    histories = [row.turns for row in dialogues] or [
-        row.history for row in Records(loaders.read_judgements(file), file, "a judgement")
-    ]
-    if not histories:
-        raise InputError(f"{file} contains neither judgements nor dialogues to exclude")
-    for turns in histories:
-        yield from turns
+        return False
 
 
 def read_unjudged(files: Sequence[str], exclude: Sequence[str], strict: bool) -> tuple[list[Turns], Files]:

@@ -118,7 +118,7 @@ def grade(
     unjudged, files = read_unjudged(dialogues, exclude or (), run.strict)
     torch = need("torch", "neural")
     from ....reasoning.training.card import grade_card
-    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
+    from ....reasoning.training.checkpoints import delete_checkpoints
     from ....reasoning.training.grade import train_grade
 
     device = run.device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -126,7 +126,7 @@ def grade(
     tell_settings(run.quiet)
     with open_engine(opts.address_at(graph), quiet=run.quiet) as opened:
         trained = train_grade(
-            unjudged, _sources(opened, run.recipe, device), run.recipe, checkpoints_of(run.output), run.stages.tell,
+            unjudged, _sources(opened, run.recipe, device), run.recipe, run.checkpoints, run.stages.tell,
             device=device, facts=facts,
         )  # fmt: skip
     checkpoint = trained.checkpoint
@@ -224,7 +224,6 @@ def judgement(
     corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
     other_corpus = read_choices(weigh) if weigh is not None else []
     from ....reasoning.training.card import judgement_card
-    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.corpora import to_learn
     from ....reasoning.training.judgement import make_contrasts, train_judgement
 
@@ -236,14 +235,11 @@ def judgement(
     facts = {
         "files": files, "left_out": left_out, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command,
     }  # fmt: skip
-    folder = checkpoints_of(run.output)
     probe = train_judgement(
-        contrasts, causal, folder, weigh=other_corpus, seed=recipe.seed, facts=facts, progress=run.stages.tell
+        contrasts, causal, run.checkpoints, weigh=other_corpus, seed=recipe.seed, facts=facts, progress=run.stages.tell
     )
     shown = ("ordered", "interval", "yes_alone", "penalty", "histories", "pairs", "seed")
-    result = run.write_probe(probe, judgement_card, shown, yes=round(probe.yes, 4))
-    delete_checkpoints(run.output)
-    return result
+    return run.write_probe(probe, judgement_card, shown, yes=round(probe.yes, 4))
 
 
 @training("reference", holds=None, options="recipe seed strict")

@@ -104,7 +104,6 @@ def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> T
     from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
     from ....reasoning.models.encoder import DEFAULT_ENCODER
     from ....reasoning.training.card import licence_text, retriever_card
-    from ....reasoning.training.checkpoints import checkpoints_of, delete_checkpoints
     from ....reasoning.training.retriever import train_retriever
 
     with _resources(graph, run.quiet, encoder) as (resources, stages):
@@ -120,12 +119,11 @@ def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> T
         facts = {"graph": resources.table.digest, "sources": resources.table.sources}
         with run.steps(run.recipe.steps) as progress:
             model = train_retriever(
-                triples, RELATIONS, vectors, run.recipe, encoder=name, facts=facts, checkpoints=checkpoints_of(run.output),
+                triples, RELATIONS, vectors, run.recipe, encoder=name, facts=facts, checkpoints=run.checkpoints,
                 progress=progress,
             )  # fmt: skip
     data = to_bytes(model)
     run.write({"README.md": retriever_card(model, len(data)), "LICENSE": licence_text("retriever"), FILE: data})
-    delete_checkpoints(run.output)
     return TrainingResult({"digest": model.digest, "bytes": len(data), **model.facts})
 
 
@@ -187,7 +185,7 @@ def llm_probe(
 ) -> TrainingResult:
     """Train a linear probe of a language model's hidden states, which predicts whether an event tuple is plausible.
 
-    Its agreement with the labels is measured on held-out heads.
+    Its agreement with the labels is measured on held-out heads. An interrupted run continues when the command is run again.
     """
     rows, files = read_judged_tuples(judged, run.strict)
     from ....reasoning.training.card import probe_card
@@ -195,7 +193,7 @@ def llm_probe(
 
     causal = run.open_language_model(model, dtype)
     facts = {"files": files, "licence": licence, "command": run.command}
-    probe = train_probe(rows, causal, seed=seed, facts=facts, progress=run.stages.tell)
+    probe = train_probe(rows, causal, run.checkpoints, seed=seed, facts=facts, progress=run.stages.tell)
     shown = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
     return run.write_probe(probe, probe_card, shown)
 

@@ -95,11 +95,21 @@ class Run:
         with Meter("training", total, noun="steps", quiet=self.quiet) as meter:
             yield lambda step, steps, *_: meter.reach(step, steps)
 
+    @property
+    def checkpoints(self) -> Path:
+        """The folder for checkpoints, with which the same command continues an interrupted run; :meth:`write` deletes it."""
+        from ....reasoning.training.checkpoints import checkpoints_of
+
+        return checkpoints_of(self.output)
+
     def write(self, files: Mapping[str, bytes | str]) -> None:
-        """Write files to the output folder, which is replaced atomically."""
+        """Write files to the output folder, which is replaced atomically, and delete its checkpoints."""
+        from ....reasoning.training.checkpoints import delete_checkpoints
+
         with new_folder(self.output) as fresh:
             for name, content in files.items():
                 (fresh / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        delete_checkpoints(self.output)
 
     def open_language_model(self, model: str, dtype: str) -> CausalModel:
         """Open a causal language model."""

@@ -213,6 +213,7 @@ def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path
     done = tacit(*train, "--output", tmp_path / "probe", "--json")
     assert done.status == 0
     assert (done.json["tuples"], done.json["heads"]) == (24, 24)
+    assert not list(tmp_path.glob(".probe*"))
     assert done.json["files"][0]["file"] == "judged.csv"
     assert "judged.csv without a judged tuple:\n  line 26: there is no relation 'gWant' between events" in done.err
     card = (tmp_path / "probe" / "README.md").read_text(encoding="utf-8")

@@ -210,7 +210,7 @@ def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: Ca
     old = [one for one in rows if "bones" not in one[0]]
     new = [one for one in rows if "bones" in one[0]]
     told: list[tuple[str, int, int]] = []
-    probe = train_probe(old, causal, progress=lambda *each: told.append(each))
+    probe = train_probe(old, causal, tmp_path, progress=lambda *each: told.append(each))
     assert probe.facts["auc"] > 0.95
     assert probe.facts["interval"][0] <= probe.facts["auc"] <= probe.facts["interval"][1]
     assert ("reading", len(old), len(old)) in told
@@ -223,33 +223,55 @@ def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: Ca
     assert f"{len(old)} judged tuples" in told_of
 
 
-def test_of_labels_by_chance_nothing_is_learnt(plain: CausalModel) -> None:
+def test_of_labels_by_chance_nothing_is_learnt(plain: CausalModel, tmp_path: Path) -> None:
     rows = judged(200)
-    probe = train_probe(rows, open_causal(plain.files.folder))
+    probe = train_probe(rows, open_causal(plain.files.folder), tmp_path)
     assert 0.3 < probe.facts["auc"] < 0.7
     scores = LlmProbe(open_causal(plain.files.folder), probe).score([one[:3] for one in rows])
     assert np.std([score.value for score in scores]) < 0.2
 
 
-def test_order_and_repetition_change_nothing_and_contradictions_are_left_out(plain: CausalModel) -> None:
+def test_order_and_repetition_change_nothing_and_contradictions_are_left_out(plain: CausalModel, tmp_path: Path) -> None:
     causal = open_causal(plain.files.folder)
     rows = judged(60)
-    probe = train_probe(rows, causal, seed=3)
-    again = train_probe(rows[::-1], causal, seed=3)
+    probe = train_probe(rows, causal, tmp_path, seed=3)
+    again = train_probe(rows[::-1], causal, tmp_path, seed=3)
     assert again.digest == probe.digest
     both_ways = [("PersonX sings", "xWant", "to stop", True), ("PersonX sings", "xWant", "to stop", False)]
-    more = train_probe([*rows, *both_ways, rows[0]], causal, seed=3)
+    more = train_probe([*rows, *both_ways, rows[0]], causal, tmp_path, seed=3)
     assert more.facts["left_out"] == 3
     np.testing.assert_array_equal(more.weights, probe.weights)
 
 
-def test_the_direction_is_that_of_ridge_regression_within_relations(plain: CausalModel) -> None:
+def test_an_interrupted_training_continues(plain: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = judged(200)
+    batches = -(-len(rows) // 64)
+    uninterrupted = train_probe(rows, plain, tmp_path / "uninterrupted")
+    states, calls = PlausibilityPrompt.states, []
+
+    def states_until_interrupted(self: PlausibilityPrompt, *arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return states(self, *arguments)
+
+    monkeypatch.setattr(PlausibilityPrompt, "states", states_until_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train_probe(rows, plain, tmp_path / "interrupted")
+    assert train_probe(rows, plain, tmp_path / "interrupted").to_bytes() == uninterrupted.to_bytes()
+    assert batches == 4
+    assert len(calls) == 3 + batches - 2
+    train_probe(rows[:100], plain, tmp_path / "interrupted")  # other tuples are read anew
+    assert len(calls) == 3 + batches - 2 + 2
+
+
+def test_the_direction_is_that_of_ridge_regression_within_relations(plain: CausalModel, tmp_path: Path) -> None:
     from sklearn.linear_model import Ridge
     from sklearn.preprocessing import StandardScaler
 
     causal = open_causal(plain.files.folder)
     rows = sorted(judged(60))
-    probe = train_probe(rows, causal)
+    probe = train_probe(rows, causal, tmp_path)
     states = states_of(causal, rows, probe.layer)
     scaler = StandardScaler().fit(states)
     inputs, labels = scaler.transform(states), np.array([float(one[3]) for one in rows])
@@ -286,9 +308,9 @@ def test_agreement_is_the_mean_of_the_relations_areas() -> None:
     ],
     ids=["none", "few heads", "one label", "a label a relation"],
 )
-def test_too_little_to_learn_from_is_said(plain: CausalModel, rows: list[Labelled]) -> None:
+def test_too_little_to_learn_from_is_said(plain: CausalModel, rows: list[Labelled], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="are too few; give 10 heads or more"):
-        train_probe(rows, plain)
+        train_probe(rows, plain, tmp_path)
 
 
 def test_layers_are_told_apart_or_it_is_said(plain: CausalModel) -> None:
