@@ -20,14 +20,13 @@ on half of CIDER's dialogues (``benchmarks/REPORT.md``, "Evidence beside CIDER")
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pathlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, groupby
-from math import fsum, log, prod
+from math import fsum, prod
 from pathlib import Path as FilePath
 from typing import NamedTuple
 
@@ -41,6 +40,7 @@ from ...graph.open import linked_index_of, linking_store
 from ...graph.protocol import KnowledgeGraph
 from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..lru_cache import LruCache
+from ..text.idf import IdfTable
 from ..text.language import Analyser, is_english, open_analyser
 from ..text.linking import Linker, Mention
 
@@ -112,7 +112,7 @@ class Grounding(BatchScoring):
         max_hops: int = FARTHEST,
         events: bool = False,
         linker: Linker | None = None,
-        talk: Talk | None = None,
+        talk: IdfTable | None = None,
     ) -> None:
         """Score against ``graph``.
 
@@ -178,7 +178,7 @@ class Grounding(BatchScoring):
             return no_score(NO_RESPONSE, self.signature)
         if not concepts.history or not self.background.drawn:
             return no_score(NO_BACKGROUND if concepts.history else NO_HISTORY, self.signature)
-        weights = [self.background.talk.idf(mention.lemma) for mention in concepts.response]
+        weights = [self.background.idf(mention.lemma) for mention in concepts.response]
         total = sum(weights)
         parts = [weight / total for weight in weights] if total else [1 / len(weights)] * len(weights)
         edges = self._edges(concepts) if explain else None
@@ -333,54 +333,35 @@ _BATCH = 1024  # concepts
 Near = tuple[str, int]  # a concept's URI, and a number of hops
 
 
-class Talk:
-    """Number of turns of talk that contain each lemma."""
-
-    def __init__(self, turns: int, counts: Mapping[str, int]) -> None:
-        """Keep the number of turns, >= 1, and for each lemma the number of turns that contain it."""
-        self.turns = turns
-        self.counts = dict(sorted(counts.items()))
-
-    def idf(self, lemma: str) -> float:
-        """Return ln((turns + 1) / (turns with the lemma + 1)), >= 0, for several words that of the rarest; an unknown word
-        counts 0."""
-        rarest = min((self.counts.get(word, 0) for word in lemma.split()), default=0)
-        return log((self.turns + 1) / (rarest + 1))
-
-    @cached_property
-    def digest(self) -> str:
-        """12 hex digits of the SHA-256 of the counts."""
-        return hashlib.sha256(json.dumps([self.turns, self.counts]).encode()).hexdigest()[:12]
-
-    def draw(self, graph: KnowledgeGraph, language: str = "en", draws: int = DRAWS) -> Counter[str]:
-        """Return how often each concept of ``graph`` was drawn, ``draws`` in all; empty without any word of the table in it."""
-        words = [word for word, count in self.counts.items() if count > 0]
-        weights: Counter[str] = Counter()
-        for word, uri in zip(words, graph.resolve(words, language) if words else [], strict=True):
-            if uri is not None:
-                weights[uri] += self.counts[word]
-        if not weights:
-            return Counter()
-        uris = sorted(weights)
-        ends = np.cumsum([weights[uri] for uri in uris])
-        middles = (2 * np.arange(draws, dtype=np.int64) + 1) * int(ends[-1]) // (2 * draws)
-        return Counter(uris[index] for index in np.searchsorted(ends, middles, side="right").tolist())
-
-
 @lru_cache(maxsize=1)
-def shipped_talk() -> Talk:
-    """Return the shipped table."""
+def shipped_talk() -> IdfTable:
+    """Return the shipped table: the number of turns of talk that contain each word."""
     try:
         table = json.loads(SHIPPED.read_bytes())
-        return Talk(int(table["turns"]), table["counts"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return IdfTable.from_dict({"utterances": table["turns"], "counts": table["counts"]})
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"the word frequencies at {str(SHIPPED)!r} are missing or damaged; install tacit again") from error
+
+
+def drawn_concepts(talk: IdfTable, graph: KnowledgeGraph, language: str = "en", draws: int = DRAWS) -> Counter[str]:
+    """Return how often each concept of ``graph`` was drawn, ``draws`` in all; empty without any word of the table in it."""
+    words = [word for word, count in talk.counts.items() if count > 0]
+    weights: Counter[str] = Counter()
+    for word, uri in zip(words, graph.resolve(words, language) if words else [], strict=True):
+        if uri is not None:
+            weights[uri] += talk.counts[word]
+    if not weights:
+        return Counter()
+    uris = sorted(weights)
+    ends = np.cumsum([weights[uri] for uri in uris])
+    middles = (2 * np.arange(draws, dtype=np.int64) + 1) * int(ends[-1]) // (2 * draws)
+    return Counter(uris[index] for index in np.searchsorted(ends, middles, side="right").tolist())
 
 
 class Background:
     """The reach of concepts over one graph, cached. Thread-safe."""
 
-    def __init__(self, graph: KnowledgeGraph, talk: Talk, *, language: str = "en", cache_size: int = 200_000) -> None:
+    def __init__(self, graph: KnowledgeGraph, talk: IdfTable, *, language: str = "en", cache_size: int = 200_000) -> None:
         """Draw the background from ``talk``; the reach of ``cache_size`` pairs of a concept and a distance is cached."""
         self.graph = graph
         self.talk = talk
@@ -390,7 +371,11 @@ class Background:
     @cached_property
     def drawn(self) -> Counter[str]:
         """How often each concept was drawn; empty when the graph has no word of the table."""
-        return self.talk.draw(self.graph, self.language)
+        return drawn_concepts(self.talk, self.graph, self.language)
+
+    def idf(self, lemma: str) -> float:
+        """Return the inverse document frequency of a lemma in talk; of several words the highest."""
+        return max((self.talk.idf(word) for word in lemma.split()), default=self.talk.idf(lemma))
 
     def reach(self, pairs: Iterable[Near]) -> dict[Near, float]:
         """Return for each ``(concept, hops)`` the share of the background within that many hops of it, 0..1; 0 without a

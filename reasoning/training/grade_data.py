@@ -16,9 +16,10 @@ from torch import Tensor
 from ...graph.errors import InputError
 from ...graph.protocol import KnowledgeGraph
 from ..metrics.grade.concepts import Neighbourhood
-from ..metrics.grade.dialogue_graph import DialogueGraph, IdfTable, Keyword, KeywordFinder, batch, build, edge_weights
+from ..metrics.grade.dialogue_graph import DialogueGraph, Keyword, KeywordFinder, batch, build, edge_weights
 from ..metrics.grade.network import GradeConfig, Graphs, frozen_texts, graph_tensors, tuned_texts
 from ..models.hub import need
+from ..text.idf import IdfTable
 from ..text.linking import Linker
 
 Rows = NDArray[np.int64]

@@ -14,7 +14,8 @@ from tacit.graph.item import Item
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning import load_metric, score_items
 from tacit.reasoning.base import ItemLike, Metric, Score
-from tacit.reasoning.metrics.grounding import Grounding, Talk
+from tacit.reasoning.metrics.grounding import Grounding
+from tacit.reasoning.text.idf import IdfTable
 from tacit.reasoning.text.language import SpacyAnalyser
 
 from tests.networkx_oracle import OracleGraph
@@ -30,7 +31,7 @@ ITEMS: list[tuple[Any, Any, Any]] = [
 ] * 9
 
 
-TALK = Talk(9, {"moon": 7, "dog": 1})  # an eighth of the background is dog, which is next to bone
+TALK = IdfTable(9, {"moon": 7, "dog": 1})  # an eighth of the background is dog, which is next to bone
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from ....graph.atomic import check_folder, new_folder, recover
 from ....graph.errors import ModelError, reason_of
 from ...models.hub import extra_of, need
 from ...models.modelfile import arrays_in, digest_of, pack
-from .dialogue_graph import IdfTable
+from ...text.idf import IdfTable
 
 if TYPE_CHECKING:
     from .network import GradeConfig, GradeModel

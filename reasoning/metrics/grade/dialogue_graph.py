@@ -7,18 +7,17 @@ no path.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....graph.errors import InputError, ModelError
+from ....graph.errors import InputError
 from ....graph.protocol import MAX_HOPS, KnowledgeGraph
 from ...lru_cache import LruCache
+from ...text.idf import IdfTable
 from ...text.linking import Linker, Mention
 from ...text.turns import count_words
 
@@ -73,17 +72,17 @@ class GraphBatch(NamedTuple):
 
 def batch(graphs: Sequence[DialogueGraph], weights: Floats) -> GraphBatch:
     """Combine dialogue graphs into a batch; ``weights`` as :func:`edge_weights` gives them."""
-    sizes = [len(one.context) + len(one.response) for one in graphs]
+    sizes = [len(graph.context) + len(graph.response) for graph in graphs]
     largest = max(max(sizes, default=0), 1)
     number_of: dict[str, int] = {}
     nodes = np.zeros((len(graphs), largest), np.int64)
     adjacency = np.zeros((len(graphs), largest, largest), np.float32)
-    for row, one in enumerate(graphs):
-        for column, concept in enumerate(one.concepts):
+    for row, graph in enumerate(graphs):
+        for column, concept in enumerate(graph.concepts):
             nodes[row, column] = number_of.setdefault(concept, len(number_of))
-        split, end = len(one.context), sizes[row]
-        if one.hops.size:
-            between = weights[one.hops.astype(np.int64) + 1]
+        split, end = len(graph.context), sizes[row]
+        if graph.hops.size:
+            between = weights[graph.hops.astype(np.int64) + 1]
             adjacency[row, :split, split:end] = between
             adjacency[row, split:end, :split] = between.T
     mask = np.arange(largest) < np.array(sizes, np.int64).reshape(-1, 1)
@@ -110,48 +109,6 @@ class Keyword:
     turn: int | None = None  # index of its turn in the history, from 0; None in the response
 
 
-class IdfTable:
-    """Number of utterances that contain each lemma: idf(w) = ln((utterances + 1) / (utterances with w + 1)).
-
-    A lemma that is not in the table has a count of 0.
-    """
-
-    def __init__(self, utterances: int, counts: Mapping[str, int]) -> None:
-        self.utterances = utterances
-        self.counts = dict(sorted(counts.items()))
-
-    @classmethod
-    def count(cls, utterances: Iterable[Sequence[Mention]]) -> IdfTable:
-        """Count the lemmas of mentions, once for each utterance."""
-        counts: Counter[str] = Counter()
-        total = 0
-        for mentions in utterances:
-            counts.update({mention.lemma for mention in mentions})
-            total += 1
-        return cls(total, counts)
-
-    def idf(self, lemma: str) -> float:
-        """Inverse document frequency, >= 0."""
-        return log((self.utterances + 1) / (self.counts.get(lemma, 0) + 1))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"utterances": self.utterances, "counts": self.counts}
-
-    @classmethod
-    def from_dict(cls, data: Any) -> IdfTable:
-        try:
-            utterances, counts = data["utterances"], data["counts"]
-            whole = isinstance(utterances, int) and all(
-                isinstance(lemma, str) and isinstance(number, int) and 0 <= number <= utterances
-                for lemma, number in counts.items()
-            )
-        except (TypeError, KeyError, AttributeError):
-            whole = False
-        if not whole:
-            raise ModelError("the idf table of the GRADE checkpoint is damaged; train or fetch the checkpoint again")
-        return cls(utterances, counts)
-
-
 class KeywordFinder:
     """Finds keywords with one idf table; keywords of recent utterances are cached."""
 
@@ -167,8 +124,8 @@ class KeywordFinder:
 
     def of_texts(self, texts: Sequence[str]) -> list[tuple[Keyword, ...]]:
         """Return the keywords of each utterance, at most ``limit``, one for each concept, strongest first, then by position."""
-        found = self._known.get_all(texts, lambda fresh: map(self.strongest, fresh, self.linker.link_batch(fresh)))
-        return [found[text] for text in texts]
+        keywords = self._known.get_all(texts, lambda fresh: map(self.strongest, fresh, self.linker.link_batch(fresh)))
+        return [keywords[text] for text in texts]
 
     def of_dialogue(self, history: Sequence[Sequence[Keyword]], response: Sequence[Keyword], first: int = 0) -> Keywords:
         """Return the keywords of a dialogue, at most ``limit``, from those of its utterances; ``first``: index of its first turn.
@@ -182,11 +139,11 @@ class KeywordFinder:
                 known = best.get(keyword.mention.concept)
                 if known is None or keyword.score > known.score:
                     best[keyword.mention.concept] = Keyword(keyword.mention, keyword.score, first + turn)
-        context = sorted(best.values(), key=lambda one: (-one.score, one.mention.concept))
+        context = sorted(best.values(), key=lambda keyword: (-keyword.score, keyword.mention.concept))
         half = self.limit - self.limit // 2
         for_response = max(half, self.limit - len(context))
-        kept = tuple(response[:for_response])
-        return Keywords(tuple(context[: self.limit - len(kept)]), kept)
+        shortened = tuple(response[:for_response])
+        return Keywords(tuple(context[: self.limit - len(shortened)]), shortened)
 
     def strongest(self, text: str, mentions: Sequence[Mention]) -> tuple[Keyword, ...]:
         """Return the keywords among an utterance's mentions."""
@@ -198,8 +155,8 @@ class KeywordFinder:
             weight = POS_WEIGHTS.get(mention.pos, 0.0) * self.idf.idf(mention.lemma)
             weights[mention.concept] = weights.get(mention.concept, 0.0) + weight
         scored = [Keyword(first[concept], weight / max(length, 1)) for concept, weight in weights.items()]
-        kept = [keyword for keyword in scored if keyword.score > self.threshold]
-        return tuple(sorted(kept, key=lambda one: (-one.score, one.mention.start))[: self.limit])
+        strong = [keyword for keyword in scored if keyword.score > self.threshold]
+        return tuple(sorted(strong, key=lambda keyword: (-keyword.score, keyword.mention.start))[: self.limit])
 
 
 @dataclass(frozen=True, slots=True)

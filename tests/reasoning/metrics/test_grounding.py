@@ -23,8 +23,17 @@ from tacit.reasoning.event_links import link_events
 from tacit.reasoning.explanation import Explanation, explain, explain_pieces
 from tacit.reasoning.explanation.explained import claims_of
 from tacit.reasoning.explanation.scene import scene_of
-from tacit.reasoning.metrics.grounding import NO_BACKGROUND, NO_HISTORY, NO_RESPONSE, Grounding, Talk, shipped_talk
+from tacit.reasoning.metrics.grounding import (
+    NO_BACKGROUND,
+    NO_HISTORY,
+    NO_RESPONSE,
+    Background,
+    Grounding,
+    drawn_concepts,
+    shipped_talk,
+)
 from tacit.reasoning.reference import SHIPPED, references_of
+from tacit.reasoning.text.idf import IdfTable
 from tacit.reasoning.text.language import SpacyAnalyser
 from tacit.reasoning.text.linking import Mention
 
@@ -32,7 +41,7 @@ from tests.networkx_oracle import OracleGraph
 
 # A talk of eight mentions: of the background half is dog, a quarter bone, an eighth food and an eighth the moon. The world joins
 # bone and food to dog, and nothing to the moon but satellite.
-TALK = Talk(7, {"dog": 4, "bone": 2, "food": 1, "moon": 1})
+TALK = IdfTable(7, {"dog": 4, "bone": 2, "food": 1, "moon": 1})
 DOG, BONE, FOOD = log(8 / 5), log(8 / 3), log(4)  # idf; the moon's is that of food
 
 GOLDEN = [
@@ -71,7 +80,7 @@ def test_every_store_and_index_gives_the_same_scores(
 
 
 def test_evidence_names_the_path(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
-    metric = Grounding(graph, analyser, talk=Talk(9, {"moon": 7, "dog": 1}))  # an eighth of the background is dog
+    metric = Grounding(graph, analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))  # an eighth of the background is dog
     score = metric.score(["my puppy is hungry", "is it?"], "The cat has bones", explain=True)
     rows = json.loads(json.dumps(score.to_dict()))["evidence"]["pieces"]
     assert [row["response"]["text"] for row in rows] == ["cat", "bones"]
@@ -112,7 +121,7 @@ def test_a_path_through_a_hub_is_weak_evidence(
         [Assertion(f"/c/en/{one}", "RelatedTo", f"/c/en/{two}", weight, "conceptnet", "/d/test") for one, two, weight in rows]
         + [Assertion("/c/en/moon", "IsA", "/c/en/satellite", 1.0, "conceptnet", "/d/test")]
     )
-    metric = Grounding(graph, analyser, talk=Talk(9, {"moon": 7, "dog": 1}))
+    metric = Grounding(graph, analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))
     (piece,) = metric.score(["a kettle"], "some tea", explain=True).evidence.pieces
     assert (piece.value, piece.path.nodes if piece.path else None) == (7 / 8, ("/c/en/kettle", "/c/en/water", "/c/en/tea"))
     assert graph.paths("/c/en/kettle", "/c/en/tea")[0].nodes[1] == "/c/en/person"  # the strongest by weight alone
@@ -141,7 +150,7 @@ def test_an_edge_of_a_telling_relation_is_shown_from_a_lower_value(
     moons = 1 if dogs == 15 else 8 - dogs
     for relation, path in shown.items():
         metric = Grounding(
-            OracleGraph(edges(("kettle", relation, "tea", 1.0))), analyser, talk=Talk(99, {"dog": dogs, "moon": moons})
+            OracleGraph(edges(("kettle", relation, "tea", 1.0))), analyser, talk=IdfTable(99, {"dog": dogs, "moon": moons})
         )
         score = metric.score(["a kettle"], "some tea", explain=True)
         (piece,) = score.evidence.pieces
@@ -157,7 +166,7 @@ def test_all_assertions_between_the_ends_are_shown_telling_ones_first(
         ("kettle", "HasA", "tea", 2.0), ("kettle", "HasProperty", "tea", 1.0),
     )  # fmt: skip
     rows.append(rows[1]._replace(weight=0.5, dataset="/d/other"))  # the same assertion of another dataset is not shown twice
-    metric = Grounding(graph_of(rows), analyser, talk=Talk(9, {"moon": 7, "dog": 1}))
+    metric = Grounding(graph_of(rows), analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))
     score = metric.score(["a kettle"], "some tea", explain=True)
     (piece,) = score.evidence.pieces
     assert piece.path is not None
@@ -183,7 +192,7 @@ def test_of_concepts_at_one_hop_the_one_with_the_most_weight_is_named(analyser: 
         ("cup", "RelatedTo", "tea", 2.0), ("kettle", "RelatedTo", "tea", 1.0), ("kettle", "HasA", "tea", 1.0),
         ("tea", "AtLocation", "kettle", 1.0), ("shop", "HasA", "tea", 9.0), ("shop", "HasA", "dog", 1.0),
     )  # fmt: skip
-    metric = Grounding(OracleGraph(rows), analyser, talk=Talk(9, {"moon": 7, "dog": 1}))
+    metric = Grounding(OracleGraph(rows), analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))
     turns = ["a shop", history, "well"]
     (piece,) = metric.score(turns, "some tea", explain=True).evidence.pieces
     assert (piece.turn, piece.history.text if piece.history else None) == (1, "kettle")
@@ -202,7 +211,7 @@ def test_of_equally_near_concepts_the_last_mentioned_counts(metric: Metric) -> N
 def test_max_hops_is_a_limit(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     values = []
     for hops in (0, 2, 3, 6):
-        metric = Grounding(oracle, analyser, talk=Talk(1, {"moon": 1}), max_hops=hops)  # the background is far from all of it
+        metric = Grounding(oracle, analyser, talk=IdfTable(1, {"moon": 1}), max_hops=hops)  # the background is far from all of it
         values.append(metric.score(["a puppy"], "the refrigerator and a puppy").value)
     assert values == [1 / 2, 1 / 2, 1.0, 1.0]
     for wrong in (-1, 7):
@@ -211,20 +220,23 @@ def test_max_hops_is_a_limit(oracle: OracleGraph, analyser: SpacyAnalyser) -> No
 
 
 def test_without_a_background_there_is_no_score(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
-    score = Grounding(oracle, analyser, talk=Talk(10, {"zebra": 3})).score(["a dog"], "a bone")
+    score = Grounding(oracle, analyser, talk=IdfTable(10, {"zebra": 3})).score(["a dog"], "a bone")
     assert isnan(score.value)
     assert score.evidence.note == NO_BACKGROUND
 
 
 def test_the_background_is_drawn_by_frequency(oracle: OracleGraph) -> None:
-    assert TALK.draw(oracle) == {"/c/en/dog": 256, "/c/en/bone": 128, "/c/en/food": 64, "/c/en/moon": 64}
-    assert Talk(9, {"dogs": 1, "dog": 2, "zebra": 40, "bone": 1}).draw(oracle, draws=4) == {"/c/en/dog": 3, "/c/en/bone": 1}
-    assert (TALK.idf("dog"), TALK.idf("hot dog"), TALK.idf("food")) == (DOG, log(8), FOOD)
+    assert drawn_concepts(TALK, oracle) == {"/c/en/dog": 256, "/c/en/bone": 128, "/c/en/food": 64, "/c/en/moon": 64}
+    assert drawn_concepts(IdfTable(9, {"dogs": 1, "dog": 2, "zebra": 40, "bone": 1}), oracle, draws=4) == {
+        "/c/en/dog": 3,
+        "/c/en/bone": 1,
+    }
+    assert tuple(map(Background(oracle, TALK).idf, ("dog", "hot dog", "food"))) == (DOG, log(8), FOOD)
 
 
 def test_the_table_of_talk_ships() -> None:
     talk = shipped_talk()
-    assert talk.turns > 10_000
+    assert talk.utterances > 10_000
     assert talk.counts["know"] > talk.counts["dog"] > talk.counts["rain"] > 0
     assert talk.idf("know") < talk.idf("dog") < talk.idf("asdfqwer")
 
@@ -314,7 +326,7 @@ def test_the_signature_names_all_that_counts(graph: KnowledgeGraph, analyser: Sp
     other = load_metric("grounding", graph, pipeline=analyser, max_hops=4).signature
     assert str(other) == f"{start}{shipped_talk().digest}|hops:4|v:3"
     assert str(Grounding(graph, analyser, talk=TALK).signature) == f"{start}{TALK.digest}|hops:3|v:3"
-    assert TALK.digest != Talk(8, TALK.counts).digest
+    assert TALK.digest != IdfTable(8, TALK.counts).digest
 
 
 def test_metrics_are_found_by_name(oracle: OracleGraph) -> None:
@@ -325,7 +337,7 @@ def test_metrics_are_found_by_name(oracle: OracleGraph) -> None:
 
 
 def test_a_score_can_be_told_in_words(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
-    metric = Grounding(oracle, analyser, talk=Talk(9, {"moon": 7, "dog": 1}))
+    metric = Grounding(oracle, analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))
     told = explain(metric.score(["my puppy is hungry"], "the moon , a bone and puppies", explain=True)).splitlines()
     assert told[0] == "grounding 0.894"
     assert (
@@ -365,7 +377,7 @@ def test_distances_may_lead_through_events(tmp_path: Path, analyser: SpacyAnalys
         Assertion("/c/en/wallet", "IsA", "/c/en/purse"),
         Assertion("/e/PersonX's_dog_eats_PersonX's_wallet", "xReact", "/e/angry"),
     ]
-    talk = Talk(3, {"pet": 3, "purse": 1})
+    talk = IdfTable(3, {"pet": 3, "purse": 1})
     with open_graph(tmp_path / "graph", create=True) as graph:
         graph.load(rows)
         with pytest.raises(GraphError, match="tacit link"):

@@ -13,15 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tacit.graph.errors import InputError, ModelError
+from tacit.graph.errors import InputError
 from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.loaders import numberbatch as loaded
 from tacit.reasoning.metrics.grade import dialogue_graph as room
 from tacit.reasoning.metrics.grade.concepts import EncodedVectors, Neighbourhood, TableVectors
-from tacit.reasoning.metrics.grade.dialogue_graph import IdfTable, Keyword, KeywordFinder
+from tacit.reasoning.metrics.grade.dialogue_graph import Keyword, KeywordFinder
 from tacit.reasoning.metrics.grade.metric import POS
+from tacit.reasoning.text.idf import IdfTable
 from tacit.reasoning.text.language import SpacyAnalyser
 from tacit.reasoning.text.linking import Linker, Mention
 
@@ -221,7 +222,7 @@ def test_idf_is_counted_once_for_each_utterance(linker: Linker) -> None:
 
 @pytest.mark.parametrize("broken", [None, {}, {"utterances": 1, "counts": {"a": 2}}, {"utterances": "1", "counts": {}}])
 def test_a_damaged_table_is_named(broken: object) -> None:
-    with pytest.raises(ModelError, match="idf table"):
+    with pytest.raises(ValueError, match="its idf table is invalid"):
         IdfTable.from_dict(broken)
 
 

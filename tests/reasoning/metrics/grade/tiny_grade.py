@@ -26,9 +26,9 @@ def tiny_checkpoint(world: KnowledgeGraph, analyser: Analyser, encoder: TextEnco
     """Return a checkpoint with weights as torch draws them under seed 0; ``settings`` are those of its configuration."""
     import torch
     from tacit.reasoning.metrics.grade.checkpoint import Checkpoint
-    from tacit.reasoning.metrics.grade.dialogue_graph import IdfTable
     from tacit.reasoning.metrics.grade.metric import POS
     from tacit.reasoning.metrics.grade.network import GradeConfig, GradeModel
+    from tacit.reasoning.text.idf import IdfTable
 
     given: dict[str, Any] = {"limits": (2, 2), "hidden": 16, "pair": 8} | settings
     config = GradeConfig(text_width=3 * encoder.width, concept_dimension=encoder.dimension, **given)
