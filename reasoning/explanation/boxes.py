@@ -56,9 +56,9 @@ class Box:
             for paragraph in paragraphs
             for start, row in wrap(paragraph.text, paragraph.size, width - 2 * self._pad, paragraph.most)
         ]
-        text_width = max((width_of(row, one.size) for one, _, row in self.rows), default=0.0)
+        text_width = max((width_of(row, paragraph.size) for paragraph, _, row in self.rows), default=0.0)
         self.width: float = text_width + 2 * self._pad if shrink else width
-        self._text_height = sum(_lead(one.size) for one, _, _ in self.rows) + 2 * len(paragraphs)
+        self._text_height = sum(_lead(paragraph.size) for paragraph, _, _ in self.rows) + 2 * len(paragraphs)
         self.height: float = self._text_height + 2 * self._pad_y - 2 + sum(box.height + GAP for box in inside)
         self.x = self.y = 0.0
 
@@ -108,9 +108,9 @@ def small_box(style: str, text: str, width: float, *, name: str = "", size: floa
     """Return a box as wide as its text; ``name`` is its tooltip if it is another text."""
     shown = one_line(text) or "?"
     box = Box(style, [Paragraph(shown, size, most=most)], width, shrink=True)
-    whole = one_line(name or text)
-    if [row for _, _, row in box.rows] != [whole]:
-        box.title = whole
+    full_name = one_line(name or text)
+    if [row for _, _, row in box.rows] != [full_name]:
+        box.title = full_name
     return box
 
 
@@ -183,18 +183,18 @@ class ChainRows:
     def _broken(self, parts: Sequence[Box | _Segment]) -> list[list[Box | _Segment]]:
         """Return the parts in rows; a segment is in the same row as the node after it."""
         rows: list[list[Box | _Segment]] = [[]]
-        left = self._width - self._indent
+        room = self._width - self._indent
         for index, part in enumerate(parts):
             if isinstance(part, _Segment):
                 after = parts[index + 1].width if index + 1 < len(parts) else 0.0
-                if rows[-1] and part.width + after > left:
+                if rows[-1] and part.width + after > room:
                     rows.append([])
-                    left = self._width
-                if part.width + after > left:
-                    part.width = max(left - after, 0.0)
+                    room = self._width
+                if part.width + after > room:
+                    part.width = max(room - after, 0.0)
                     part.label = fit(part.label, SMALL, max(part.width - 2 * _SEGMENT_PAD, 0.0))
             rows[-1].append(part)
-            left -= part.width
+            room -= part.width
         return rows
 
     def place(self, x: float, y: float) -> None:
@@ -232,14 +232,14 @@ class ChainRows:
                 turn = self.y + self._tops[number]
                 path = f"M{px(x)} {px(self.y + self._lines[number - 1])}V{px(turn)}H{px(self.x)}V{px(y)}"
                 yield line(path, first.step.by, _THINNEST)
-            for one in row:
-                if isinstance(one, _Segment):
-                    begin, indent = (start, self._indent) if one is self._rows[0][0] else (None, 0.0)
-                    stop = end if one is self._rows[-1][-1] else None
-                    yield from _draw_segment(one, y, thick, indent, begin, stop)
-        for one in (part for row in self._rows for part in row):  # over the lines
-            if isinstance(one, Box):
-                yield from one.draw()
+            for part in row:
+                if isinstance(part, _Segment):
+                    begin, indent = (start, self._indent) if part is self._rows[0][0] else (None, 0.0)
+                    stop = end if part is self._rows[-1][-1] else None
+                    yield from _draw_segment(part, y, thick, indent, begin, stop)
+        for part in (part for row in self._rows for part in row):  # over the lines
+            if isinstance(part, Box):
+                yield from part.draw()
 
 
 def _parts(chain: Chain, node: float) -> list[Box | _Segment]:

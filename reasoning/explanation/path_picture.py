@@ -16,8 +16,6 @@ from .boxes import GAP, ChainRows, draw_chains, height_of, small_box, stack
 from .scene import Chain, Word, inner_nodes, steps_of
 from .svg import MARGIN, SMALL, Picture, Sheet, first_of, one_line
 
-NARROWEST, WIDEST = 320, 2400
-
 _GUTTER = 26.0
 _NODE = 0.24  # of the width, at most
 _SPACE = 1.1  # width of the chains, as a multiple of what they need
@@ -42,9 +40,9 @@ def draw_paths(paths: Iterable[PathLikeRow], *, width: int = 960, most: int = 12
     Raises:
         InputError: there is no path, one of them is neither a path nor a triple of texts, or a number is out of range.
     """
-    sheet = Sheet(width, NARROWEST, WIDEST)
-    shown, left_out = first_of([_as_path(one) for one in paths], most, "path")
-    groups = [list(group) for _, group in groupby(shown, key=lambda one: one.nodes[0])]
+    sheet = Sheet(width)
+    shown, left_out = first_of([_as_path(path) for path in paths], most, "path")
+    groups = [list(group) for _, group in groupby(shown, key=lambda path: path.nodes[0])]
     chains = [_chain(path, number) for number, group in enumerate(groups) for path in group]
     words = dict.fromkeys(word for chain in chains for word in (chain.left, chain.right) if word is not None)
     boxes = {word: small_box("left", word.text, sheet.inner * _NODE) for word in words}
@@ -66,7 +64,7 @@ def draw_paths(paths: Iterable[PathLikeRow], *, width: int = 960, most: int = 12
     sheet.y = max(MARGIN + height_of(rows), bottoms[0] - GAP, bottoms[1] - GAP)
     if left_out:
         sheet.write(f"and {left_out} more", SMALL)
-    described = "; ".join(one.text() for one in shown) + (f"; and {left_out} more" if left_out else "")
+    described = "; ".join(path.text() for path in shown) + (f"; and {left_out} more" if left_out else "")
     return sheet.picture(_title(shown), described)
 
 
@@ -79,19 +77,19 @@ def _chain(path: Path, group: int) -> Chain:
 
 def _title(paths: Sequence[Path]) -> str:
     number = f"{len(paths)} path{'s' if len(paths) > 1 else ''}"
-    starts, ends = {one.nodes[0] for one in paths}, {one.nodes[-1] for one in paths}
+    starts, ends = {path.nodes[0] for path in paths}, {path.nodes[-1] for path in paths}
     if len(starts) > 1:
         return number
     return f"{number} from {_name(paths[0].nodes[0])}" + (f" to {_name(paths[0].nodes[-1])}" if len(ends) == 1 else "")
 
 
-def _as_path(one: PathLikeRow) -> Path:
+def _as_path(row: PathLikeRow) -> Path:
     """Return a path; a triple becomes a path of one assertion."""
-    if isinstance(one, Path):
-        return one
-    if isinstance(one, str) or len(one) < 3 or not all(isinstance(text, str) and text.strip() for text in one[:3]):
-        raise InputError(f"{one!r} is neither a path nor a head, a relation and a tail")
-    head, relation, tail = one[:3]
+    if isinstance(row, Path):
+        return row
+    if isinstance(row, str) or len(row) < 3 or not all(isinstance(text, str) and text.strip() for text in row[:3]):
+        raise InputError(f"{row!r} is neither a path nor a head, a relation and a tail")
+    head, relation, tail = row[:3]
     return Path((head, tail), (Assertion(head, relation, tail),))
 
 

@@ -12,9 +12,6 @@ from .explained import explain, explain_value
 from .scene import GRAPH, MODEL, SIMILARITY, Chain, Scene, Word, scene_of
 from .svg import MARGIN, SMALL, TEXT, TINY, Picture, Sheet, fit, label, line, one_line, px, rect, width_of
 
-NARROWEST, WIDEST = 320, 2400
-"""Widths of a picture in pixels."""
-
 _STACKED = 600  # below this width the response and the chains are below the history
 _TITLE = 22.0
 _GUTTER, _BETWEEN, _BETWEEN_TURNS = 40.0, 18.0, 12.0
@@ -31,7 +28,7 @@ def draw(history: Sequence[str], response: str, score: Score, width: int = 960) 
     assertion's direction, a line's thickness its share of the score. Labels do not overlap: at most 12 words a side and 16 chains
     are shown, the strongest, with the number of those left out. Below 600 pixels the evidence is below the turns.
     """
-    sheet = Sheet(width, NARROWEST, WIDEST)
+    sheet = Sheet(width)
     scene = scene_of(score)
     _head(score, sheet)
     (_stacked if width < _STACKED else _side_by_side)(history, response, scene, sheet)
@@ -145,7 +142,10 @@ def _stacked(history: Sequence[str], response: str, scene: Scene, sheet: Sheet) 
     sheet.y += height_of(cards) + (_BETWEEN if scene.chains else 0)
     for card in cards:
         sheet.add(*card.draw())
-    ends = [(one.left.text if one.left else one.first, one.right.text if one.right else one.last) for one in scene.chains]
+    ends = [
+        (chain.left.text if chain.left else chain.first, chain.right.text if chain.right else chain.last)
+        for chain in scene.chains
+    ]
     chains = [chain._replace(first=first, last=last) for chain, (first, last) in zip(scene.chains, ends, strict=True)]
     rows = _rows(chains, sheet.inner)
     stack(rows, MARGIN, sheet.y)

@@ -86,16 +86,16 @@ class Scene(NamedTuple):
 def scene_of(score: Score) -> Scene:
     """Return the content of the picture of ``score``."""
     pieces = score.evidence.pieces
-    found = _merged([chain for piece in pieces for chain in _chains(piece)])
-    found.sort(key=lambda chain: -chain.weight)  # stable: the metric's own order among equals
-    chains, words = _strongest(found)
+    merged = _merged([chain for piece in pieces for chain in _chains(piece)])
+    merged.sort(key=lambda chain: -chain.weight)  # stable: the metric's own order among equals
+    chains, words = _strongest(merged)
     for piece in pieces:
         if piece.response is not None and not any(_chains(piece)) and sum(word.turn is None for word in words) < MOST_WORDS:
             words.add(_word(piece.response, None))
     bars = [_bar(piece) for piece in pieces if not _is_chain(piece) and piece.kind != "part" and isfinite(piece.share)]
     facts = [(piece.name, piece.value) for piece in pieces if piece.kind == "part"]
     ordered = sorted(words, key=lambda word: (word.turn is None, word.turn or 0, word[1:]))
-    return Scene(chains, len(found) - len(chains), ordered, _summed(bars), facts)
+    return Scene(chains, len(merged) - len(chains), ordered, _summed(bars), facts)
 
 
 def _strongest(chains: Sequence[Chain]) -> tuple[list[Chain], set[Word]]:
@@ -193,13 +193,13 @@ def _word(mention: Mention, turn: int | None) -> Word:
 
 def _merged(chains: Sequence[Chain]) -> list[Chain]:
     """Merge chains that differ in their relations and shares only: the relations are listed together, the shares added."""
-    found: dict[object, Chain] = {}
+    merged: dict[object, Chain] = {}
     for chain in chains:
         course = chain._replace(steps=tuple(step._replace(labels=()) for step in chain.steps), share=0.0)
-        if course in found:
-            known = found[course]
-            labels = [(*one.labels, *two.labels) for one, two in zip(known.steps, chain.steps, strict=True)]
+        if course in merged:
+            known = merged[course]
+            labels = [(*first.labels, *second.labels) for first, second in zip(known.steps, chain.steps, strict=True)]
             steps = [step._replace(labels=tuple(dict.fromkeys(both))) for step, both in zip(known.steps, labels, strict=True)]
             chain = known._replace(steps=tuple(steps), share=known.share + chain.share)
-        found[course] = chain
-    return list(found.values())
+        merged[course] = chain
+    return list(merged.values())

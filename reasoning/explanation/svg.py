@@ -180,10 +180,10 @@ class Sheet:
         width: in pixels; inner: between the margins; y: below what was added.
     """
 
-    def __init__(self, width: int, least: int, most: int) -> None:
-        """Raise :class:`InputError` when the width is not in ``least`` .. ``most``."""
-        if not least <= width <= most:
-            raise InputError(f"the width of a picture must be from {least} to {most} pixels, not {width}")
+    def __init__(self, width: int, narrowest: int = 320, widest: int = 2400) -> None:
+        """Raise :class:`InputError` when the width is not in ``narrowest`` .. ``widest``."""
+        if not narrowest <= width <= widest:
+            raise InputError(f"the width of a picture must be from {narrowest} to {widest} pixels, not {width}")
         self.width: float = width
         self.inner, self.y = width - 2 * MARGIN, MARGIN
         self._marks: list[str] = []

@@ -20,8 +20,6 @@ from .svg import MARGIN, SMALL, TINY, Picture, Sheet, arrowhead, curve, first_of
 if TYPE_CHECKING:
     from ..inference.answers import Answer, TurnAnswers
 
-NARROWEST, WIDEST = 240, 2400
-
 TITLES: Mapping[Question, str] = {
     Question.CAUSE: "Cause",
     Question.SUBSEQUENT: "Subsequent event",
@@ -34,6 +32,7 @@ _BEFORE = (Question.CAUSE, Question.PREREQUISITE, Question.MOTIVATION)
 NO_EDGE = "no edge"
 _LEGEND = {GRAPH: "edge of the event", SIMILARITY: "edge of a similar event", MODEL: "from a model, no edge"}
 
+_NARROWEST = 240  # pixels
 _STACKED = 640  # below this width the answers are below the turn
 _GUTTER, _CARD, _WIDEST_CARD = 0.06, 0.24, 300.0
 _TITLE, _BETWEEN_BRANCHES, _BETWEEN_TURNS = 20.0, 15.0, 30.0
@@ -55,10 +54,10 @@ def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, most: int = 12
     Raises:
         InputError: there is no turn, or a number is out of range.
     """
-    sheet = Sheet(width, NARROWEST, WIDEST)
+    sheet = Sheet(width, _NARROWEST)
     shown, left_out = first_of(turns, most, "turn")
-    for one in shown:
-        (_stacked if width < _STACKED else _side_by_side)(one, sheet)
+    for turn in shown:
+        (_stacked if width < _STACKED else _side_by_side)(turn, sheet)
         sheet.y += _BETWEEN_TURNS
     sheet.y -= _BETWEEN_TURNS - 12
     if left_out:
@@ -68,7 +67,7 @@ def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, most: int = 12
     for signature in dict.fromkeys(turn.signature for turn in shown):
         sheet.write(signature, TINY, 4)
     which = f"turn {shown[0].turn + 1}" if len(turns) == 1 else f"{len(turns)} turns"
-    return sheet.picture(f"Five questions about {which}", " ".join(described_turn(one) for one in shown))
+    return sheet.picture(f"Five questions about {which}", " ".join(described_turn(turn) for turn in shown))
 
 
 def edge_text(answer: Answer) -> str:
@@ -88,7 +87,9 @@ def answer_text(answer: Answer) -> str:
 def described_turn(turn: TurnAnswers) -> str:
     """Return the content of the picture as text, for screen readers."""
     branches = (
-        f"{TITLES[question]}: " + ("; ".join(f"{answer_text(one)}: {edge_text(one)}" for one in answers) or NO_EDGE) + "."
+        f"{TITLES[question]}: "
+        + ("; ".join(f"{answer_text(answer)}: {edge_text(answer)}" for answer in answers) or NO_EDGE)
+        + "."
         for question, answers in turn.answers.items()
     )
     return " ".join([f"Turn {turn.turn + 1}: {one_line(turn.text)}", *branches])
@@ -146,7 +147,7 @@ class _Branch:
 
 def _side_by_side(turn: TurnAnswers, sheet: Sheet) -> None:
     """Add one turn with its answers on both sides."""
-    sides = [[one for one in turn.answers if (one in _BEFORE) is before] for before in (True, False)]
+    sides = [[question for question in turn.answers if (question in _BEFORE) is before] for before in (True, False)]
     gutter, card = sheet.inner * _GUTTER, _card(turn, min(sheet.inner * _CARD, _WIDEST_CARD))
     wide = min((sheet.inner - card.width) / max(sum(map(bool, sides)), 1) - gutter, sheet.inner / 2)
     columns = [[_Branch(turn, question, wide) for question in questions] for questions in sides]
