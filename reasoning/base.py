@@ -245,11 +245,11 @@ class BatchScoring(ABC):
             own = self.own_signature()
             if self.plugin:
                 own = Signature(own.metric, (*own.parts, ("plugin", self.plugin)), own.version)
-            found = find_reference(own)
-            if found is None:
+            match = find_reference(own)
+            if match is None:
                 self._referred = (own, None)
             else:
-                reference, name = found
+                reference, name = match
                 self._referred = (Signature(own.metric, (*own.parts, ("reference", name)), own.version), reference)
         return self._referred
 
@@ -259,9 +259,9 @@ class BatchScoring(ABC):
 
     def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
         """Score many responses; see :class:`Metric`."""
-        given = [item if isinstance(item, Item) else Item(*item) for item in items]
-        reasons = [why_not(item.history, item.response) if self.reads_english else "" for item in given]
-        readable = [item for item, reason in zip(given, reasons, strict=True) if not reason]
+        checked = [item if isinstance(item, Item) else Item(*item) for item in items]
+        reasons = [why_not(item.history, item.response) if self.reads_english else "" for item in checked]
+        readable = [item for item, reason in zip(checked, reasons, strict=True) if not reason]
         with rare_cycle_search():
             scored = self.score_checked(readable, explain) if readable else []
         if self.plugin:
@@ -272,20 +272,22 @@ class BatchScoring(ABC):
         if reference is None:
             return scores
         return [
-            one if isnan(one.value) else Score(one.value, one.evidence, one.signature, reference.percentile(one.value))
-            for one in scores
+            score
+            if isnan(score.value)
+            else Score(score.value, score.evidence, score.signature, reference.percentile(score.value))
+            for score in scores
         ]
 
-    def _of_plugin(self, given: Sequence[Any], wanted: int) -> list[Score]:
+    def _of_plugin(self, results: Sequence[Any], number: int) -> list[Score]:
         """Check a plugin's scores and return them with the signature that names the plugin.
 
         Raises:
             PluginError: they are not scores, or not one for each item.
         """
-        if len(given) != wanted or not all(isinstance(score, Score) for score in given):
-            kinds = ", ".join(sorted({type(score).__name__ for score in given}))
-            raise PluginError(f"it returns {len(given)} results ({kinds}) for {wanted} items; it must return one Score an item")
-        return [replace(score, signature=self.signature) for score in given]
+        if len(results) != number or not all(isinstance(score, Score) for score in results):
+            kinds = ", ".join(sorted({type(score).__name__ for score in results}))
+            raise PluginError(f"it returns {len(results)} results ({kinds}) for {number} items; it must return one Score an item")
+        return [replace(score, signature=self.signature) for score in results]
 
     @abstractmethod
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:

@@ -195,8 +195,8 @@ def default_metrics(graph: object = None) -> DefaultMetrics:
 
 def _agreement(name: str) -> str:
     """Return the agreement of a metric, e.g. ``Pearson .29 [.26, .33], Spearman .29 [.25, .32]``."""
-    found = shipped_figures()[name]
-    return f"Pearson {spelt(found.pearson, 2)}, Spearman {spelt(found.spearman, 2)}"
+    figures = shipped_figures()[name]
+    return f"Pearson {spelt(figures.pearson, 2)}, Spearman {spelt(figures.spearman, 2)}"
 
 
 def _brings(lacking: tuple[str, str]) -> str:
@@ -212,10 +212,10 @@ def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescripti
             raise
         missing, get = f"a working entry ({type(error).__name__}: {error})", f"a repair of {kind.plugin}"
     figures = shipped_figures().get(name)
-    measured = {one.name for one in figures.sets} if figures else set()
+    measured = {dataset.name for dataset in figures.sets} if figures else set()
     return MetricDescription(
         name, kind.summary, kind.range, kind.better, tuple(needs_of(kind)), not missing, missing, get, figures,
-        tuple(one for one in kind.chosen_on if one in measured), kind.learnt_from, _reference(name, kind, graph), kind.plugin,
+        tuple(name for name in kind.chosen_on if name in measured), kind.learnt_from, _reference(name, kind, graph), kind.plugin,
     )  # fmt: skip
 
 
@@ -253,10 +253,10 @@ def _install(package: str, extra: str) -> str:
 
 def _reference(name: str, kind: MetricKind, graph: str | None) -> Reference | None:
     """Return the reference for the default options, as far as it is known without opening the metric; that of ``graph`` first."""
-    found = references_of(name)
+    references = references_of(name)
     if kind.graph:
-        found.sort(key=lambda one: f"|graph:{graph}" not in one.signature)
-    return found[0] if found else None
+        references.sort(key=lambda reference: f"|graph:{graph}" not in reference.signature)
+    return references[0] if references else None
 
 
 def _helps(doc: str, names: list[str]) -> dict[str, str]:
@@ -265,8 +265,8 @@ def _helps(doc: str, names: list[str]) -> dict[str, str]:
     if section is None or not names:
         return {}
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", " ".join(section[1].split())).replace("``", "")  # without markup
-    one = "|".join(map(re.escape, names))
-    starts = list(re.finditer(rf"(?:^|(?<=[.;:] ))((?:{one})(?:, (?:{one}))*): ", text))
+    alternatives = "|".join(map(re.escape, names))
+    starts = list(re.finditer(rf"(?:^|(?<=[.;:] ))((?:{alternatives})(?:, (?:{alternatives}))*): ", text))
     ends = [start.start() for start in starts[1:]] + [len(text)]
     return {
         name: text[start.end() : end].strip(" ;.")

@@ -78,18 +78,18 @@ class EventLinker:
             if progress:
                 progress(len(batch))
         for _, alike in sorted(keys.items()):
-            for one, other in combinations(alike, 2):
+            for event, same_event in combinations(alike, 2):
                 self.same += 1
-                yield Link(one, "SameEvent", other)
+                yield Link(event, "SameEvent", same_event)
 
     def _mentions(self, texts: Sequence[str]) -> Iterator[list[Mention]]:
         """Yield the mentions of each text, and those inside of clauses, by position; of two at one place the longer first."""
-        for whole, parts, tokens in zip(
+        for mentions, parts, tokens in zip(
             self._linker.link_batch(texts), self._parts.link_batch(texts), self._analyser.analyse(texts), strict=True
         ):
-            clauses = [mention for mention in whole if _is_clause(mention, tokens)]
-            inner = [part for part in parts if any(one.start <= part.start and part.end <= one.end for one in clauses)]
-            yield sorted({*whole, *inner}, key=lambda mention: (mention.start, -mention.end))
+            clauses = [mention for mention in mentions if _is_clause(mention, tokens)]
+            inner = [part for part in parts if any(clause.start <= part.start and part.end <= clause.end for clause in clauses)]
+            yield sorted({*mentions, *inner}, key=lambda mention: (mention.start, -mention.end))
 
     def entry(self, graph: str, events: int) -> LinkEntry:
         """Return the entry for the manifest, after all links were yielded; ``graph`` is the digest, ``events`` their number."""
@@ -121,10 +121,10 @@ class _ParsedEvents:
         return [self._tokens(text, parse) for text, parse in zip(texts, self.parses(texts), strict=True)]
 
     def _tokens(self, text: str, parse: Parse) -> list[Token]:
-        held = [match.span() for match in _PLACEHOLDER.finditer(text)]
+        placeholders = [match.span() for match in _PLACEHOLDER.finditer(text)]
         tokens = []
         for word in parse:
-            if any(word.start < end and start < word.end for start, end in held):
+            if any(word.start < end and start < word.end for start, end in placeholders):
                 tokens.append(Token(_BREAK, word.start, word.end, _BREAK, "PUNCT", True))
             else:
                 stop = word.text.lower() in self._stop_words or word.lemma in self._stop_words

@@ -91,21 +91,27 @@ class TripleFilter:
         turns = list(dict.fromkeys(chain.from_iterable(checked)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
         pairs = list(dict.fromkeys(pair for turns in checked for pair in pairwise(turns)))
-        concepts = {turn: [mention.concept for mention in first_mentions(found)] for turn, found in mentions.items()}
-        counts = count_triples_many(self.graph, [(concepts[one], concepts[two]) for one, two in pairs], 1)
+        concepts = {
+            turn: [mention.concept for mention in first_mentions(turn_mentions)] for turn, turn_mentions in mentions.items()
+        }
+        counts = count_triples_many(self.graph, [(concepts[earlier], concepts[later]) for earlier, later in pairs], 1)
         joined = {
             pair: tuple(self._between(mentions[pair[0]], mentions[pair[1]]))
             for pair, number in zip(pairs, counts[:, 0].tolist(), strict=True)
             if number
         }
         return [
-            tuple(Match(turn, *found) for turn, pair in enumerate(pairwise(turns)) for found in joined.get(pair, ()))
+            tuple(Match(turn, *triple) for turn, pair in enumerate(pairwise(turns)) for triple in joined.get(pair, ()))
             for turns in checked
         ]
 
-    def _between(self, one: Sequence[Mention], two: Sequence[Mention]) -> Iterator[tuple[Assertion, Mention, Mention]]:
+    def _between(
+        self, first_turn: Sequence[Mention], second_turn: Sequence[Mention]
+    ) -> Iterator[tuple[Assertion, Mention, Mention]]:
         """Yield the triples between two turns that count, strongest first, with the mentions of their two ends."""
-        earlier, later = ({mention.concept: mention for mention in first_mentions(found)} for found in (one, two))
+        earlier, later = (
+            {mention.concept: mention for mention in first_mentions(mentions)} for mentions in (first_turn, second_turn)
+        )
         seen: set[tuple[str, str]] = set()
         for path in counted_chains(self.graph, list(earlier), list(later), 1, "triples"):
             (assertion,), ends = path.assertions, (path.nodes[0], path.nodes[-1])

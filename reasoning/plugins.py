@@ -52,8 +52,8 @@ class Kind:
 
     def maker(self) -> Callable[..., Any]:
         """Import and return the function that makes it."""
-        made: Callable[..., Any] = _referenced(self.home)
-        return made
+        function: Callable[..., Any] = _referenced(self.home)
+        return function
 
     def options(self) -> dict[str, Any]:
         """Return the options with their defaults."""
@@ -237,25 +237,25 @@ class Registry(Generic[K]):
                 f"so uninstall or repair {_distribution(point)}"
             )
         try:
-            found = point.load()
+            loaded = point.load()
         except Exception as error:
             raise PluginError(
                 f"the {self._what} {name} of {_of(point)} cannot be imported ({type(error).__name__}: {error}); "
                 f"repair {_distribution(point)} or uninstall it"
             ) from error
-        if not isinstance(found, self._kind):
+        if not isinstance(loaded, self._kind):
             raise PluginError(
-                f"the {self._what} {name} of {_of(point)} is a {type(found).__name__}; its entry point must refer to a "
+                f"the {self._what} {name} of {_of(point)} is a {type(loaded).__name__}; its entry point must refer to a "
                 f"tacit.reasoning.{self._kind.__name__}"
             )
         for attribute in ("home", "find_model"):
-            value = getattr(found, attribute, None)
+            value = getattr(loaded, attribute, None)
             if value and not callable(value):
                 raise PluginError(
                     f"the {self._what} {name} of {_of(point)} has {attribute} = {value!r}; it must be a function, so repair "
                     f"{_distribution(point)} or uninstall it"
                 )
-        return replace(found, plugin=_of(point))
+        return replace(loaded, plugin=_of(point))
 
 
 @lru_cache(maxsize=8)
@@ -288,7 +288,7 @@ def _referenced(value: Any) -> Any:
 def takes_graph(maker: Callable[..., Any]) -> bool:
     """Return whether a function that makes a metric takes a graph before its options."""
     options = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
-    return any(one.kind not in options for one in inspect.signature(maker).parameters.values())
+    return any(parameter.kind not in options for parameter in inspect.signature(maker).parameters.values())
 
 
 def call_plugin(what: str, kind: Kind, call: Callable[[], Any], fails: str = "cannot be opened") -> Any:
@@ -319,7 +319,7 @@ _TESTS: Mapping[str, Callable[[Any], bool]] = {
     "float": lambda value: isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value),
     "bool": lambda value: isinstance(value, bool),
     "str": lambda value: isinstance(value, str | PurePath),
-    "Sequence[str]": lambda value: isinstance(value, list | tuple) and all(isinstance(one, str) for one in value),
+    "Sequence[str]": lambda value: isinstance(value, list | tuple) and all(isinstance(text, str) for text in value),
     "None": lambda value: value is None,
 }
 _JSON_TYPES = (bool, int, float, str, list, tuple, dict)
@@ -327,8 +327,8 @@ _JSON_TYPES = (bool, int, float, str, list, tuple, dict)
 
 def annotated_types(make: Callable[..., Any], option: str) -> list[str]:
     """Return the members of the union type that ``option`` has in the signature of ``make``; ``["Any"]`` without a type."""
-    found = make.__annotations__.get(option, "Any")
-    return [part.strip() for part in (found.__name__ if isinstance(found, type) else str(found)).split("|")]
+    annotation = make.__annotations__.get(option, "Any")
+    return [part.strip() for part in (annotation.__name__ if isinstance(annotation, type) else str(annotation)).split("|")]
 
 
 def option_types(make: Callable[..., Any], option: str) -> list[str]:
@@ -347,8 +347,8 @@ def check_option(name: str, kind: Kind, option: str, value: Any) -> None:
     if (typed or ("object" in types and not isinstance(value, _JSON_TYPES))) and _allowed(value, limits, choices):
         return
     names = {**_TYPE_NAMES, **({"str": f"one of {', '.join(choices)}"} if choices else {})}
-    wanted = [names[type_] + (_range(limits) if type_ in ("int", "float") else "") for type_ in types if type_ in names]
-    raise InputError(f"the option {option} of {name} must be {' or '.join(wanted) or 'set by a program'}, not {value!r}")
+    expected = [names[type_] + (_range(limits) if type_ in ("int", "float") else "") for type_ in types if type_ in names]
+    raise InputError(f"the option {option} of {name} must be {' or '.join(expected) or 'set by a program'}, not {value!r}")
 
 
 def _allowed(value: Any, limits: Range, choices: Sequence[str]) -> bool:

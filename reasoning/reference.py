@@ -100,15 +100,15 @@ class Reference:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read back the content of a file, which ``str`` gives."""
-        rest = dict(json.loads(text))
-        if rest.pop("format") != _FORMAT:
+        facts = dict(json.loads(text))
+        if facts.pop("format") != _FORMAT:
             raise ValueError(f"its format is not version {_FORMAT}")
-        true, random = (tuple(float(value) for value in rest.pop(side)) for side in ("true", "random"))
+        true, random = (tuple(float(value) for value in facts.pop(key)) for key in ("true", "random"))
         for quantiles in (true, random):
             if len(quantiles) != QUANTILES or list(quantiles) != sorted(quantiles) or any(map(isnan, quantiles)):
                 raise ValueError(f"it does not hold {QUANTILES} ascending quantiles")
-        name, signature, above = str(rest.pop("name")), str(rest.pop("signature")), float(rest.pop("above"))
-        return cls(name, signature, true, random, above, rest)
+        name, signature, above = str(facts.pop("name")), str(facts.pop("signature")), float(facts.pop("above"))
+        return cls(name, signature, true, random, above, facts)
 
     def __str__(self) -> str:
         """Return the content of its file: JSON with one line for each fact and for each list of quantiles."""
@@ -142,10 +142,10 @@ def find_reference(signature: Signature) -> tuple[Reference, str] | None:
         if text in references:
             return references[text], references[text].label
     for references in known[: folders.index(SAMPLE)] if graph is not None else ():
-        for one in references.values():
-            made = dict(one.own_signature.parts).get(GRAPH)
-            if made is not None and one.own_signature == replace(signature, parts=with_graph(signature, made)):
-                return one, f"{one.label}{_OTHER_GRAPH}{made}"
+        for reference in references.values():
+            digest = dict(reference.own_signature.parts).get(GRAPH)
+            if digest is not None and reference.own_signature == replace(signature, parts=with_graph(signature, digest)):
+                return reference, f"{reference.label}{_OTHER_GRAPH}{digest}"
     return None
 
 
@@ -162,7 +162,7 @@ def other_graph(signature: Signature) -> str:
 def references_of(metric: str, folders: Sequence[Path] | None = None) -> list[Reference]:
     """Return all references of ``metric`` in ``folders``, by default the user's own and then the shipped ones."""
     places = (own_folder(), SHIPPED) if folders is None else folders
-    return [one for folder in places for one in _read_all(folder, metric, _stamp(folder, metric)).values()]
+    return [reference for folder in places for reference in _read_all(folder, metric, _stamp(folder, metric)).values()]
 
 
 def file_name(metric: str, signature: str) -> str:
@@ -196,9 +196,9 @@ def _read_all(folder: Path, metric: str, stamp: tuple[tuple[str, int, int], ...]
     for name, *_ in stamp:
         path = folder / name
         try:
-            one = Reference.from_text(path.read_text(encoding="utf-8"))
-            _ = one.own_signature  # a malformed one is an error of this file
+            reference = Reference.from_text(path.read_text(encoding="utf-8"))
+            _ = reference.own_signature  # a malformed one is an error of this file
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"the reference {path} cannot be read ({error}); delete it, or make it again") from error
-        result[one.signature] = one
+        result[reference.signature] = reference
     return result

@@ -317,15 +317,15 @@ def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -
         return metric
     from .base import BatchScoring
 
-    made = call_plugin(f"the metric {name}", kind, make)
-    usable = isinstance(made, BatchScoring) and type(made).signature is BatchScoring.signature
-    if not usable or getattr(made, "name", None) != name:
+    opened = call_plugin(f"the metric {name}", kind, make)
+    usable = isinstance(opened, BatchScoring) and type(opened).signature is BatchScoring.signature
+    if not usable or getattr(opened, "name", None) != name:
         raise PluginError(
             f"the metric {name} of {kind.plugin} cannot be used; it must be a tacit.reasoning.BatchScoring that is "
             f"named {name!r} and sets self.signature in __init__"
         )
-    made.plugin = kind.plugin
-    metric = made
+    opened.plugin = kind.plugin
+    metric = opened
     return metric
 
 
@@ -339,10 +339,12 @@ def load_scorer(name: str, resources: ScorerResources, **options: Any) -> TupleS
     """
     kind = SCORER_REGISTRY.kind(name)
     known = kind.options()
-    given = {option: value for option, value in options.items() if option in known and value is not None}
+    arguments = {option: value for option, value in options.items() if option in known and value is not None}
     if kind.plugin:
-        return _PluggedScorer(name, kind, call_plugin(f"the tuple scorer {name}", kind, lambda: kind.maker()(resources, **given)))
-    scorer: TupleScorer = kind.maker()(resources, **given)
+        return _PluggedScorer(
+            name, kind, call_plugin(f"the tuple scorer {name}", kind, lambda: kind.maker()(resources, **arguments))
+        )
+    scorer: TupleScorer = kind.maker()(resources, **arguments)
     return scorer
 
 

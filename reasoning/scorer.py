@@ -81,17 +81,17 @@ class ItemScores:
         Raises:
             KeyError, TypeError, ValueError: ``row`` is something else.
         """
-        found = ScoreRow.from_dict(row)
-        if found.error is not None:
-            return cls(found.id, error=found.error, line=found.line)
-        if found.scores is None or found.signature is None:
-            raise ValueError(f"the row of item {found.id} has neither scores nor an error")
+        parsed = ScoreRow.from_dict(row)
+        if parsed.error is not None:
+            return cls(parsed.id, error=parsed.error, line=parsed.line)
+        if parsed.scores is None or parsed.signature is None:
+            raise ValueError(f"the row of item {parsed.id} has neither scores nor an error")
         scores = {}
-        for name, value in found.scores.items():
-            evidence = Evidence(note=(found.notes or {}).get(name, "")) if found.evidence is None else found.evidence[name]
-            signature = Signature.from_text(found.signature[name])
-            scores[name] = Score(nan if value is None else value, evidence, signature, (found.percentiles or {}).get(name))
-        return cls(found.id, scores)
+        for name, value in parsed.scores.items():
+            evidence = Evidence(note=(parsed.notes or {}).get(name, "")) if parsed.evidence is None else parsed.evidence[name]
+            signature = Signature.from_text(parsed.signature[name])
+            scores[name] = Score(nan if value is None else value, evidence, signature, (parsed.percentiles or {}).get(name))
+        return cls(parsed.id, scores)
 
 
 @shape(optional=("line", "scores", "percentiles", "signature", "notes", "evidence", "error"))
@@ -147,8 +147,8 @@ def score_items(
 def _stream(items: Iterable[StreamItem], metrics: Sequence[Metric], batch_size: int, explain: bool) -> Iterator[ItemScores]:
     batch: list[Item | ItemScores] = []  # items, and finished rows for records that cannot be scored
     full = 0
-    for given in items:
-        batch.append(checked(given))
+    for item in items:
+        batch.append(checked(item))
         full += isinstance(batch[-1], Item)
         if full == batch_size or len(batch) - full == _MOST_ERRORS:
             yield from _score(batch, metrics, explain)
@@ -157,14 +157,14 @@ def _stream(items: Iterable[StreamItem], metrics: Sequence[Metric], batch_size: 
         yield from _score(batch, metrics, explain)
 
 
-def checked(given: StreamItem) -> Item | ItemScores:
+def checked(item: StreamItem) -> Item | ItemScores:
     """Return the item, or the row with the reason why there is none."""
-    if isinstance(given, Item):
-        return given
-    if isinstance(given, ItemError):
-        return ItemScores.without_item(given)
-    identity, history, response = given[:3]
-    references = given[3] if len(given) > 3 else ()
+    if isinstance(item, Item):
+        return item
+    if isinstance(item, ItemError):
+        return ItemScores.without_item(item)
+    identity, history, response = item[:3]
+    references = item[3] if len(item) > 3 else ()
     try:
         return Item(history, response, references, identity)
     except InputError as error:
@@ -202,8 +202,8 @@ def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[d
     scores: dict[int, Score] = {}
     errors: dict[int, str] = {}
     for index, item in items.items():
-        found, failed = _column(metric, {index: item}, explain)
-        scores.update(found)
+        values, failed = _column(metric, {index: item}, explain)
+        scores.update(values)
         errors.update(failed)
     return scores, errors
 
@@ -258,8 +258,8 @@ class Reasoner:
         names = [metric if isinstance(metric, str) else metric.name for metric in metrics]
         if not names or len(set(names)) < len(names):
             raise InputError(f"the metrics are {names}; name at least one, and each only once")
-        given = {name: dict(chosen) for name, chosen in (options or {}).items()}
-        stray = [name for name in given if name not in metrics]
+        chosen_options = {name: dict(chosen) for name, chosen in (options or {}).items()}
+        stray = [name for name in chosen_options if name not in metrics]
         if stray:
             raise InputError(
                 f"there are options for {stray[0]!r}, which is not one of the metrics; add the metric or remove its options"
@@ -273,7 +273,9 @@ class Reasoner:
         try:
             for metric in metrics:
                 try:
-                    opened.append(self._open(metric, given.get(metric, {}), pipeline) if isinstance(metric, str) else metric)
+                    opened.append(
+                        self._open(metric, chosen_options.get(metric, {}), pipeline) if isinstance(metric, str) else metric
+                    )
                 except MissingExtra as error:
                     lacking.append(error)
             if lacking:

@@ -64,34 +64,34 @@ def make_problem(
     """
     if not instances:
         raise InputError("there is no instance with a right answer; give some")
-    instances = [replace(one, right=tuple(dict.fromkeys(one.right))) for one in instances]
+    instances = [replace(instance, right=tuple(dict.fromkeys(instance.right))) for instance in instances]
     known: dict[Question, list[tuple[str, str]]] = {}
-    for one in instances:
-        known.setdefault(one.question, []).extend((one.id, text) for text in one.right)
+    for instance in instances:
+        known.setdefault(instance.question, []).extend((instance.id, text) for text in instance.right)
     texts = []
-    for number, one in enumerate(instances):
-        seen = {_key(text) for text in one.right}
-        found: list[str] = []
-        for text in (*one.wrong, *(given[number] if given else ())):
-            if _key(text) not in seen:
-                seen.add(_key(text))
-                found.append(text)
-        others = known[one.question]
+    for number, instance in enumerate(instances):
+        keys = {_key(text) for text in instance.right}
+        candidates: list[str] = []
+        for text in (*instance.wrong, *(given[number] if given else ())):
+            if _key(text) not in keys:
+                keys.add(_key(text))
+                candidates.append(text)
+        answers = known[instance.question]
         drawn = 0
-        for index in np.random.default_rng([seed, 0, number]).permutation(len(others)).tolist():
+        for index in np.random.default_rng([seed, 0, number]).permutation(len(answers)).tolist():
             if drawn == most:
                 break
-            dialogue, text = others[index]
-            if dialogue != one.id and _key(text) not in seen:
-                seen.add(_key(text))
-                found.append(text)
+            dialogue, text = answers[index]
+            if dialogue != instance.id and _key(text) not in keys:
+                keys.add(_key(text))
+                candidates.append(text)
                 drawn += 1
-        if len(found) < wrong:
+        if len(candidates) < wrong:
             raise InputError(
-                f"the instance {one.id}, record {one.line}, {one.question.value}, has {len(found)} candidates for {wrong} wrong "
-                "answers; give more instances, more candidates, or ask for fewer wrong answers"
+                f"the instance {instance.id}, record {instance.line}, {instance.question.value}, has {len(candidates)} "
+                f"candidates for {wrong} wrong answers; give more instances, more candidates, or ask for fewer wrong answers"
             )
-        texts.append((*one.right, *found))
+        texts.append((*instance.right, *candidates))
     return Problem(tuple(instances), tuple(texts))
 
 
@@ -119,7 +119,7 @@ def filter_choices(
     Raises:
         InputError: there are fewer dialogues than folds, or fewer than two folds.
     """
-    ids = [one.id for one in problem.instances]
+    ids = [instance.id for instance in problem.instances]
     dialogues = np.unique(ids, return_inverse=True)[1]
 
     def test_parts(seed: int) -> list[NDArray[np.int64]]:
@@ -143,7 +143,7 @@ def filter_choices(
             following[number], own = _swapped(state[number], scores, problem.right(number), best, swaps, rng)
             swapped += own
         accuracy = float(np.mean(won))
-        recent = [*(one.accuracy for one in finished[-(STABLE_ROUNDS - 1) :]), accuracy]
+        recent = [*(finished_round.accuracy for finished_round in finished[-(STABLE_ROUNDS - 1) :]), accuracy]
         ended = len(recent) == STABLE_ROUNDS and max(recent) - min(recent) <= stable
         if ended or current == rounds:
             finished.append(Round(current + 1, accuracy, 0))
@@ -164,16 +164,16 @@ def filter_choices(
 
 def record_of(problem: Problem, filtered: Filtered, number: int, seed: int = 0) -> dict[str, object]:
     """Return an instance as CICERO's record, its right and wrong choices in random order."""
-    one, texts = problem.instances[number], problem.texts[number]
+    instance, texts = problem.instances[number], problem.texts[number]
     indices = [*range(problem.right(number)), *filtered.wrong[number]]
     order = [indices[index] for index in np.random.default_rng([seed, 2, number]).permutation(len(indices)).tolist()]
-    correct = [index for index, place in enumerate(order) if place < problem.right(number)]
+    correct = [index for index, candidate in enumerate(order) if candidate < problem.right(number)]
     record: dict[str, object] = {
-        "ID": one.id, "Dialogue": one.dialogue, "Target": one.target, "Question": one.question.text,
-        "Choices": [texts[place] for place in order],
+        "ID": instance.id, "Dialogue": instance.dialogue, "Target": instance.target, "Question": instance.question.text,
+        "Choices": [texts[candidate] for candidate in order],
     }  # fmt: skip
-    if one.human:
-        record["Human Written Answer"] = [index for index in correct if texts[order[index]] in one.human]
+    if instance.human:
+        record["Human Written Answer"] = [index for index in correct if texts[order[index]] in instance.human]
     record["Correct Answers"] = correct
     return record
 
@@ -205,19 +205,21 @@ def _drawn(problem: Problem, number: int, wrong: int, seed: int) -> list[int]:
 
 
 def _swapped(
-    indices: Sequence[int], scores: NDArray[np.float64], right: int, best: float, most: int, rng: np.random.Generator
+    indices: Sequence[int], scores: NDArray[np.float64], right: int, best: float, limit: int, rng: np.random.Generator
 ) -> tuple[list[int], int]:
     """Return the wrong choices after swapping the easiest ones, each for a random harder candidate, and the number of swaps."""
-    found = list(indices)
+    chosen = list(indices)
     swaps = 0
-    for index in sorted(indices, key=lambda one: (scores[one], one)):
-        if scores[index] >= best or swaps == most:
+    for index in sorted(indices, key=lambda choice: (scores[choice], choice)):
+        if scores[index] >= best or swaps == limit:
             break
-        harder = [one for one in range(right, len(scores)) if one not in found and scores[one] > scores[index]]
+        harder = [
+            candidate for candidate in range(right, len(scores)) if candidate not in chosen and scores[candidate] > scores[index]
+        ]
         if harder:
-            found[found.index(index)] = harder[int(rng.integers(len(harder)))]
+            chosen[chosen.index(index)] = harder[int(rng.integers(len(harder)))]
             swaps += 1
-    return sorted(found), swaps
+    return sorted(chosen), swaps
 
 
 def _key(text: str) -> str:

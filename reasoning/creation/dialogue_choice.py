@@ -46,20 +46,22 @@ def choose_dialogues(
     if not limits.cosine > 0:
         raise InputError(f"the cosine of duplicates is {limits.cosine}; give one above 0")
     words = [[words_of(without_speaker(turn)) for turn in turns] for turns in dialogues]
-    result = [_size(each, limits) for each in words]
-    sound = [[word for turn in each for word in turn] for each, left in zip(words, result, strict=True) if left is None]
+    result = [_size(turn_words, limits) for turn_words in words]
+    sound = [
+        [word for turn in turn_words for word in turn] for turn_words, reason in zip(words, result, strict=True) if reason is None
+    ]
     copies = _copies(sound, limits.cosine)
-    for index, left in enumerate(result):
-        if left is None and next(copies):
+    for index, reason in enumerate(result):
+        if reason is None and next(copies):
             result[index] = Left.DUPLICATE
         if progress is not None:
             progress(1)
     return result
 
 
-def counts(found: Sequence[Left | None]) -> dict[str, int]:
+def counts(reasons: Sequence[Left | None]) -> dict[str, int]:
     """Return the number of dialogues left out for each reason."""
-    number = Counter(found)
+    number = Counter(reasons)
     return {reason.value: number[reason] for reason in Left}
 
 
@@ -87,11 +89,11 @@ def _copies(texts: Sequence[Sequence[str]], least: float) -> Iterator[bool]:
     for text in texts:
         vector = weights.vector(text)
         rare = sorted(vector, key=lambda word: (-weights.weight(word), word))
-        rest, near = 1.0, set[int]()
+        remaining, near = 1.0, set[int]()
         for word in rare:
             near.update(having[word])
-            rest -= vector[word] ** 2
-            if rest < least * least - 1e-9:
+            remaining -= vector[word] ** 2
+            if remaining < least * least - 1e-9:
                 break
         copy = any(cosine(vector, vectors[index]) >= least - 1e-12 for index in near)
         if not copy:

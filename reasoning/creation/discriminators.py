@@ -70,28 +70,30 @@ class Lexical:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._words = [[frozenset(words_of(text)) for text in texts] for texts in problem.texts]
-        weights = TfIdf(words_of(without_speaker(turn)) for one in problem.instances for turn in one.dialogue)
-        self._values = [_measured(one, texts, weights) for one, texts in zip(problem.instances, problem.texts, strict=True)]
+        weights = TfIdf(words_of(without_speaker(turn)) for instance in problem.instances for turn in instance.dialogue)
+        self._values = [
+            _measured(instance, texts, weights) for instance, texts in zip(problem.instances, problem.texts, strict=True)
+        ]
 
     def fit(self, chosen: Chosen) -> Scorer:
         right, wrong = Counter[str](), Counter[str]()
         for number, indices in chosen.items():
-            for place in indices:
-                (right if place < self._problem.right(number) else wrong).update(self._words[number][place])
+            for index in indices:
+                (right if index < self._problem.right(number) else wrong).update(self._words[number][index])
         values, correct = [], []
         for number, indices in chosen.items():
             known = self._problem.right(number)
             own_right, own_wrong = Counter[str](), Counter[str]()
-            for place in indices:
-                (own_right if place < known else own_wrong).update(self._words[number][place])
-            odds = [_odds(self._words[number][place], right, wrong, own_right, own_wrong) for place in indices]
+            for index in indices:
+                (own_right if index < known else own_wrong).update(self._words[number][index])
+            odds = [_odds(self._words[number][index], right, wrong, own_right, own_wrong) for index in indices]
             values.append(np.column_stack([self._values[number][list(indices)], odds]))
-            correct.append([index for index, place in enumerate(indices) if place < known])
+            correct.append([position for position, index in enumerate(indices) if index < known])
         none = Counter[str]()
         weights = fit_head(self.features, values, correct).weights
 
         def score(number: int, indices: Sequence[int]) -> Floats:
-            odds = [_odds(self._words[number][place], right, wrong, none, none) for place in indices]
+            odds = [_odds(self._words[number][index], right, wrong, none, none) for index in indices]
             result: Floats = np.column_stack([self._values[number][list(indices)], odds]) @ weights
             return result
 
@@ -106,19 +108,19 @@ def _odds(
     return sum(odds) / max(1, len(odds))
 
 
-def _measured(one: Answered, texts: Sequence[str], weights: TfIdf) -> Floats:
+def _measured(instance: Answered, texts: Sequence[str], weights: TfIdf) -> Floats:
     """Return the features of texts except the last, shape (texts, features - 1)."""
-    turns = [weights.vector(words_of(without_speaker(turn))) for turn in one.dialogue]
-    target = weights.vector(words_of(one.target))
-    whole = weights.vector([word for turn in one.dialogue for word in words_of(without_speaker(turn))])
-    after = turns[min(target_place(one.dialogue, one.target) + 1, len(turns) - 1)]
+    turns = [weights.vector(words_of(without_speaker(turn))) for turn in instance.dialogue]
+    target = weights.vector(words_of(instance.target))
+    dialogue = weights.vector([word for turn in instance.dialogue for word in words_of(without_speaker(turn))])
+    after = turns[min(target_place(instance.dialogue, instance.target) + 1, len(turns) - 1)]
     rows = []
     for text in texts:
         vector = weights.vector(words_of(text))
         nearest = max(cosine(vector, turn) for turn in turns)
         denials, opposing = len(DENIAL.findall(text)), len(OPPOSING.findall(text))
         counted = (log(1 + len(text)), min(denials, 2), min(opposing, 2))
-        rows.append((*counted, cosine(vector, target), cosine(vector, whole), nearest, cosine(vector, after)))
+        rows.append((*counted, cosine(vector, target), cosine(vector, dialogue), nearest, cosine(vector, after)))
     return np.array(rows, dtype=np.float64)
 
 
@@ -167,6 +169,8 @@ class Encoder:
         return score
 
     def _instance(self, number: int, indices: Sequence[int]) -> Instance:
-        one, texts, known = self._problem.instances[number], self._problem.texts[number], self._problem.right(number)
-        correct = [index for index, place in enumerate(indices) if place < known]
-        return Instance(one.id, one.dialogue, one.target, one.question, [texts[place] for place in indices], correct)
+        instance, texts, known = self._problem.instances[number], self._problem.texts[number], self._problem.right(number)
+        correct = [position for position, index in enumerate(indices) if index < known]
+        return Instance(
+            instance.id, instance.dialogue, instance.target, instance.question, [texts[index] for index in indices], correct
+        )

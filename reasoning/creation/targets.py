@@ -95,7 +95,9 @@ def choose_targets(dialogue: Sequence[str], weights: TfIdf, rng: Random) -> list
     """
     words = [words_of(without_speaker(turn)) for turn in dialogue]
     free = [
-        index for index, each in enumerate(words) if each and target_place(dialogue, without_speaker(dialogue[index])) == index
+        index
+        for index, turn_words in enumerate(words)
+        if turn_words and target_place(dialogue, without_speaker(dialogue[index])) == index
     ]
     if not free:
         return []
@@ -103,8 +105,8 @@ def choose_targets(dialogue: Sequence[str], weights: TfIdf, rng: Random) -> list
     number = least + int(rng.random() * (most - least + 1))
     first = rng.random()
     kinds = {free.pop(): Kind.LAST}
-    vectors = [weights.vector(each) for each in words]
-    ranks = lexrank(np.array([[cosine(one, other) for other in vectors] for one in vectors], dtype=np.float64))
+    vectors = [weights.vector(turn_words) for turn_words in words]
+    ranks = lexrank(np.array([[cosine(row, column) for column in vectors] for row in vectors], dtype=np.float64))
     central = sorted(free, key=lambda index: (-ranks[index], index))
     parts = [[index for index in central if index in part] for part in segments(len(dialogue))]
     start = int(first * len(parts))

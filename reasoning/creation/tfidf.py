@@ -45,8 +45,8 @@ class TfIdf:
         return {word: weight / length for word, weight in weighted.items()}
 
 
-def cosine(one: Vector, other: Vector) -> float:
+def cosine(first: Vector, second: Vector) -> float:
     """Return the cosine of two vectors of :class:`TfIdf`, in 0..1; 0 where one is empty."""
-    if len(other) < len(one):
-        one, other = other, one
-    return sum(weight * other[word] for word, weight in one.items() if word in other)
+    if len(second) < len(first):
+        first, second = second, first
+    return sum(weight * second[word] for word, weight in first.items() if word in second)

@@ -48,10 +48,10 @@ def conversations(items: Sequence[tuple[Sequence[str], str]]) -> NDArray[np.int6
         return np.zeros(0, np.int64)
     first: dict[tuple[str, ...], int] = {}  # by history, the first item after it
     joined = [(index, first.setdefault(tuple(history), index)) for index, (history, _) in enumerate(items)]
-    said = {(*history, response): index for index, (history, response) in enumerate(items)}
+    index_of = {(*history, response): index for index, (history, response) in enumerate(items)}
     for history, index in first.items():
         beginnings = (history[:length] for length in range(1, len(history) + 1))
-        joined += [(index, said[turns]) for turns in beginnings if turns in said]
+        joined += [(index, index_of[turns]) for turns in beginnings if turns in index_of]
     ones, shape = np.ones(len(joined), bool), (len(items), len(items))
     _, labels = connected_components(coo_array((ones, np.array(joined).T), shape), directed=False)
     return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
@@ -165,7 +165,7 @@ class _Group:
 
     def of(self, system: str) -> Mask:
         """Return a mask of the system's responses."""
-        return np.array([one == system for one in self.systems], bool)
+        return np.array([name == system for name in self.systems], bool)
 
 
 def evaluate(
@@ -272,7 +272,7 @@ def _groups(items: Sequence[Judged], metrics: Sequence[str]) -> list[_Group]:
 
 def clusters_of(items: Sequence[Judged]) -> NDArray[np.int64]:
     """Return a conversation number for each item, from 0 without gaps; an item without a conversation gets its own."""
-    named = [("alone", index) if one.conversation is None else ("in", one.conversation) for index, one in enumerate(items)]
+    named = [("alone", index) if item.conversation is None else ("in", item.conversation) for index, item in enumerate(items)]
     known: dict[tuple[str, int], int] = {}
     return np.array([known.setdefault(name, len(known)) for name in named], np.int64)
 
@@ -312,8 +312,8 @@ def rank(group: _Group, metric: str) -> Ranking:
             means.append(
                 SystemMean(system, int(mask.sum()), float(group.scores[metric][mask].mean()), float(group.ratings[mask].mean()))
             )
-    means.sort(key=lambda one: (-one.human, one.system))
-    scores, ratings = (np.array([getattr(one, side) for one in means], np.float64) for side in ("metric", "human"))
+    means.sort(key=lambda mean: (-mean.human, mean.system))
+    scores, ratings = (np.array([getattr(mean, field_name) for mean in means], np.float64) for field_name in ("metric", "human"))
     if len(means) < LEAST_ITEMS:
         return Ranking(tuple(means), note=f"fewer than {LEAST_ITEMS} systems")
     reason = undefined(scores, ratings)
@@ -331,9 +331,13 @@ def _compare(group: _Group, metric: str, first: str, bootstrap: _Bootstrap) -> C
         return Comparison(first, n, dict.fromkeys(KINDS, NONE))
     differences = {}
     drawn = bootstrap(group, metric, mask) - bootstrap(group, first, mask)
-    for index, (one, other) in enumerate(zip(correlate(ours, ratings), correlate(theirs, ratings), strict=True)):
+    for index, (our_correlation, their_correlation) in enumerate(
+        zip(correlate(ours, ratings), correlate(theirs, ratings), strict=True)
+    ):
         between = NONE
-        if one.value is not None and other.value is not None:
-            between = Correlation(one.value - other.value, *interval(drawn[:, index]), p_of_difference(drawn[:, index]))
+        if our_correlation.value is not None and their_correlation.value is not None:
+            between = Correlation(
+                our_correlation.value - their_correlation.value, *interval(drawn[:, index]), p_of_difference(drawn[:, index])
+            )
         differences[KINDS[index]] = between
     return Comparison(first, n, differences)

@@ -97,10 +97,10 @@ def match(first: Iterable[Item], second: Iterable[Item]) -> tuple[list[tuple[Ite
     """Return the pairs of items of two systems that have equal histories, in order, and how many items of each have no
     partner."""
     waiting: dict[tuple[str, ...], list[Item]] = {}
-    others = 0
+    in_second = 0
     for item in second:
         waiting.setdefault(item.history, []).append(item)
-        others += 1
+        in_second += 1
     for items in waiting.values():
         items.reverse()
     pairs, alone = [], 0
@@ -109,7 +109,7 @@ def match(first: Iterable[Item], second: Iterable[Item]) -> tuple[list[tuple[Ite
             pairs.append((item, partners.pop()))
         else:
             alone += 1
-    return pairs, (alone, others - len(pairs))
+    return pairs, (alone, in_second - len(pairs))
 
 
 def compare_systems(
@@ -146,15 +146,15 @@ def compare_systems(
             values[name][index // 2, index % 2] = score.value
         if progress is not None:
             progress(1)
-    groups = conversations([(one.history, one.response) for one, _ in pairs])
-    found = tuple(
+    groups = conversations([(item.history, item.response) for item, _ in pairs])
+    differences = tuple(
         paired_difference(
             name, values[name][:, 0], values[name][:, 1], groups, better=METRIC_REGISTRY.kind(name).better,
             resamples=resamples, seed=seed,
         )
         for name in names
     )  # fmt: skip
-    return SystemComparison(found, _largest(pairs, values[names[0]], reasoner, largest), unmatched, reasoner.signatures)
+    return SystemComparison(differences, _largest(pairs, values[names[0]], reasoner, largest), unmatched, reasoner.signatures)
 
 
 def paired_difference(
@@ -173,8 +173,8 @@ def paired_difference(
     n, left_out = int(known.sum()), int((~known).sum())
     if not n:
         return PairedDifference(metric, better, 0, left_out, 0, None, None, None, None, None, None, 0, 0, 0)
-    one, other = first[known], second[known]
-    difference = other - one
+    earlier, later = first[known], second[known]
+    difference = later - earlier
     group = np.unique(groups[known], return_inverse=True)[1]
     sums = np.bincount(group, weights=difference)
     sizes = np.bincount(group)
@@ -182,7 +182,7 @@ def paired_difference(
     low, high, p = (*interval(drawn), p_of_difference(drawn)) if len(sizes) >= LEAST_CONVERSATIONS else (None, None, None)
     ups = -difference if better == "lower" else difference
     return PairedDifference(
-        metric, better, n, left_out, len(sizes), float(one.mean()), float(other.mean()), float(difference.mean()), low, high,
+        metric, better, n, left_out, len(sizes), float(earlier.mean()), float(later.mean()), float(difference.mean()), low, high,
         p, int((ups > 0).sum()), int((ups == 0).sum()), int((ups < 0).sum()),
     )  # fmt: skip
 

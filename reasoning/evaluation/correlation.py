@@ -64,19 +64,21 @@ def correlate(scores: Floats, ratings: Floats) -> tuple[Correlation, Correlation
     from .resampling import standardised
 
     with np.errstate(all="ignore"):
-        found = (
+        results = (
             stats.pearsonr(standardised(scores), standardised(ratings)),
             stats.spearmanr(scores, ratings),
             stats.kendalltau(scores, ratings),
         )
-    pearson, spearman, kendall = (Correlation(_number(one.statistic), None, None, _number(one.pvalue)) for one in found)
+    pearson, spearman, kendall = (
+        Correlation(_number(result.statistic), None, None, _number(result.pvalue)) for result in results
+    )
     return pearson, spearman, kendall
 
 
 def with_intervals(values: Sequence[Correlation], drawn: Floats) -> tuple[Correlation, ...]:
     """Return ``values`` with the percentile intervals of their resamples, the columns of ``drawn``; NaN rows are ignored."""
     intervals = [interval(drawn[:, column]) for column in range(len(values))]
-    return tuple(Correlation(one.value, *bounds, one.p) for one, bounds in zip(values, intervals, strict=True))
+    return tuple(Correlation(value.value, *bounds, value.p) for value, bounds in zip(values, intervals, strict=True))
 
 
 def interval(drawn: Floats) -> tuple[float | None, float | None]:
@@ -170,7 +172,7 @@ class Figures(Json):
     @property
     def ratings(self) -> int:
         """Rated responses in all sets."""
-        return sum(one.n for one in self.sets)
+        return sum(dataset.n for dataset in self.sets)
 
 
 @cache

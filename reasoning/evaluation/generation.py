@@ -42,9 +42,9 @@ def bleu(pairs: Sequence[Pair], order: int = 2) -> float:
     if order < 1:
         raise InputError(f"the order of BLEU must be >= 1, not {order}")
     scorer = need("sacrebleu.metrics", "baselines").BLEU(tokenize="none", smooth_method="none", max_ngram_order=order, force=True)
-    most = max(len(references) for _, references in pairs)
-    found = [[" ".join(words(text)) for text in references if text.strip()] for _, references in pairs]
-    streams = [[texts[index] if index < len(texts) else None for texts in found] for index in range(most)]
+    longest = max(len(references) for _, references in pairs)
+    references = [[" ".join(words(text)) for text in references if text.strip()] for _, references in pairs]
+    streams = [[texts[index] if index < len(texts) else None for texts in references] for index in range(longest)]
     return min(float(scorer.corpus_score([" ".join(words(text)) for text, _ in pairs], streams).score) / 100, 1.0)
 
 
@@ -76,14 +76,14 @@ def cider_each(pairs: Sequence[Pair]) -> NDArray[np.float64]:
     of these references, so one pair alone has 0, and figures of sets of different sizes cannot be compared.
     """
     _check(pairs)
-    references = [[_ngrams(words(text)) for text in given if text.strip()] for _, given in pairs]
-    frequency = Counter(ngram for each in references for ngram in {ngram for counts in each for ngram in counts})
+    references = [[_ngrams(words(text)) for text in texts if text.strip()] for _, texts in pairs]
+    frequency = Counter(ngram for text_counts in references for ngram in {ngram for counts in text_counts for ngram in counts})
     largest = math.log(len(pairs))
     rarity = {ngram: largest - math.log(number) for ngram, number in frequency.items()}
     scores = np.zeros(len(pairs))
-    for index, ((text, _), each) in enumerate(zip(pairs, references, strict=True)):
+    for index, ((text, _), reference_counts) in enumerate(zip(pairs, references, strict=True)):
         own = _ngrams(words(text))
-        scores[index] = CIDER_SCALE * np.mean([_likeness(own, other, rarity, largest) for other in each])
+        scores[index] = CIDER_SCALE * np.mean([_likeness(own, counts, rarity, largest) for counts in reference_counts])
     return scores
 
 
@@ -93,8 +93,8 @@ def distinct_n(pairs: Sequence[Pair], n: int = 2) -> float:
         raise InputError(f"n of distinct n-grams must be >= 1, not {n}")
     counts: Counter[Words] = Counter()
     for text, _ in pairs:
-        found = words(text)
-        counts.update(found[at : at + n] for at in range(len(found) - n + 1))
+        tokens = words(text)
+        counts.update(tokens[at : at + n] for at in range(len(tokens) - n + 1))
     return len(counts) / counts.total() if counts else math.nan
 
 
@@ -108,9 +108,12 @@ def similarity(pairs: Sequence[Pair], encoder: Any) -> float:
         InputError: there are no pairs, or a text has no reference.
     """
     _check(pairs)
-    texts = list(dict.fromkeys(text for own, given in pairs for text in (own, *given) if text.strip()))
+    texts = list(dict.fromkeys(text for own, references in pairs for text in (own, *references) if text.strip()))
     unit = dict(zip(texts, encoder.encode(texts), strict=True))
-    best = [max(float(unit[own] @ unit[one]) for one in given if one.strip()) if own.strip() else 0.0 for own, given in pairs]
+    best = [
+        max(float(unit[own] @ unit[reference]) for reference in references if reference.strip()) if own.strip() else 0.0
+        for own, references in pairs
+    ]
     return float(np.mean(best))
 
 
@@ -145,8 +148,8 @@ def measure(pairs: Sequence[Pair], encoder: Any = None) -> Measures:
 
 def words(text: str) -> Words:
     """Return the words of a text, lower-cased and without punctuation: ``Don't go!`` -> ``do``, ``n't``, ``go``."""
-    found = _tokenizer().tokenize(_SENTENCE_END.sub(r" \1", text).lower())
-    return tuple(word for word in found if word not in _PUNCTUATION)
+    tokens = _tokenizer().tokenize(_SENTENCE_END.sub(r" \1", text).lower())
+    return tuple(word for word in tokens if word not in _PUNCTUATION)
 
 
 @cache
@@ -158,31 +161,31 @@ def _check(pairs: Sequence[Pair]) -> None:
     if not pairs:
         raise InputError("there is no generated text to measure; give at least one with its references")
     for number, (text, references) in enumerate(pairs, 1):
-        if isinstance(references, str) or not any(one.strip() for one in references):
+        if isinstance(references, str) or not any(reference.strip() for reference in references):
             raise InputError(f"text {number} ({text[:40]!r}) has no reference; give a list with at least one that is not blank")
 
 
 def _mean(metric: Any, pairs: Sequence[Pair]) -> float:
     """Return the mean of a metric that compares with references; a blank text has 0."""
     _check(pairs)
-    scores = metric.score_checked([Item((), text, references=tuple(given)) for text, given in pairs], False)
+    scores = metric.score_checked([Item((), text, references=tuple(references)) for text, references in pairs], False)
     return float(np.mean([score.value for score in scores]))
 
 
-def _ngrams(found: Words) -> Counter[Words]:
+def _ngrams(tokens: Words) -> Counter[Words]:
     """Return the counts of all n-grams of one to four words."""
-    return Counter(found[at : at + n] for n in range(1, CIDER_LENGTH + 1) for at in range(len(found) - n + 1))
+    return Counter(tokens[at : at + n] for n in range(1, CIDER_LENGTH + 1) for at in range(len(tokens) - n + 1))
 
 
-def _likeness(own: Counter[Words], other: Counter[Words], rarity: dict[Words, float], largest: float) -> float:
+def _likeness(own: Counter[Words], reference: Counter[Words], rarity: dict[Words, float], largest: float) -> float:
     """Return CIDEr of a text for one reference, in 0..1; an n-gram of no reference has the rarity ``largest``."""
     dots, sizes = np.zeros(CIDER_LENGTH), np.zeros((2, CIDER_LENGTH))
-    bigrams = [sum(count for ngram, count in counts.items() if len(ngram) == 2) for counts in (own, other)]
-    for side, counts in enumerate((own, other)):
+    bigrams = [sum(count for ngram, count in counts.items() if len(ngram) == 2) for counts in (own, reference)]
+    for row, counts in enumerate((own, reference)):
         for ngram, count in counts.items():
-            sizes[side, len(ngram) - 1] += (count * rarity.get(ngram, largest)) ** 2
-    for ngram in own.keys() & other.keys():
-        dots[len(ngram) - 1] += min(own[ngram], other[ngram]) * other[ngram] * rarity[ngram] ** 2
+            sizes[row, len(ngram) - 1] += (count * rarity.get(ngram, largest)) ** 2
+    for ngram in own.keys() & reference.keys():
+        dots[len(ngram) - 1] += min(own[ngram], reference[ngram]) * reference[ngram] * rarity[ngram] ** 2
     norm = np.sqrt(sizes[0] * sizes[1])
     cosines = np.divide(dots, norm, out=np.zeros(CIDER_LENGTH), where=norm > 0)
     return float(cosines.mean()) * math.exp(-((bigrams[0] - bigrams[1]) ** 2) / (2 * CIDER_SIGMA**2))

@@ -170,7 +170,7 @@ def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-de
     """Return concordant minus discordant pairs; items are in the order of ``x_groups``, ``tree`` is memory for a Fenwick tree."""
     tree[:] = 0
     size = len(tree) - 1
-    seen = 0
+    total = 0
     balance = 0
     start = 0
     while start < len(x_groups):
@@ -187,12 +187,12 @@ def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-de
                 while index > 0:
                     upto += tree[index]
                     index &= index - 1
-                balance += weight * (below - (seen - upto))
+                balance += weight * (below - (total - upto))
             end += 1
         for item in range(start, end):
             weight = weights[item]
             if weight:
-                seen += weight
+                total += weight
                 index = y_groups[item] + 1
                 while index <= size:
                     tree[index] += weight
@@ -202,8 +202,8 @@ def _agreement(weights, x_groups, y_groups, tree):  # type: ignore[no-untyped-de
 
 
 @compiled
-def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type: ignore[no-untyped-def]
-    """Fill ``found`` with the correlations in the resamples from ``first`` on; all items are in the order of ``x_groups``."""
+def _correlate(x, y, x_groups, y_groups, clusters, seed, first, result):  # type: ignore[no-untyped-def]
+    """Fill ``result`` with the correlations in the resamples from ``first`` on; all items are in the order of ``x_groups``."""
     items = len(x)
     drawn = np.empty(clusters.max() + 1, np.int64)
     weights = np.empty(items, np.int64)
@@ -211,7 +211,7 @@ def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type:
     in_y = np.empty(y_groups.max() + 1, np.int64)
     x_ranks, y_ranks = np.empty(len(in_x)), np.empty(len(in_y))
     tree = np.empty(len(in_y) + 1, np.int64)
-    for row in range(len(found)):
+    for row in range(len(result)):
         _draw(drawn, seed, first + np.uint64(row))
         in_x[:] = 0
         in_y[:] = 0
@@ -228,7 +228,7 @@ def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type:
         pairs = size * (size - 1) // 2
         x_pairs, y_pairs = pairs - _pairs(in_x), pairs - _pairs(in_y)
         if x_pairs == 0 or y_pairs == 0:
-            found[row] = np.nan
+            result[row] = np.nan
             continue
         rank_scale = np.sqrt(_centred_ranks(in_x, x_ranks)) * np.sqrt(_centred_ranks(in_y, y_ranks))
         mean_x, mean_y = sum_x / size, sum_y / size
@@ -242,17 +242,17 @@ def _correlate(x, y, x_groups, y_groups, clusters, seed, first, found):  # type:
                 xy += weight * a * b
                 ranks += weight * x_ranks[x_groups[item]] * y_ranks[y_groups[item]]
         scale = np.sqrt(xx) * np.sqrt(yy)
-        found[row, PEARSON] = min(max(xy / scale, -1.0), 1.0) if scale > 0 else np.nan
-        found[row, SPEARMAN] = min(max(ranks / rank_scale, -1.0), 1.0)
+        result[row, PEARSON] = min(max(xy / scale, -1.0), 1.0) if scale > 0 else np.nan
+        result[row, SPEARMAN] = min(max(ranks / rank_scale, -1.0), 1.0)
         balance = _agreement(weights, x_groups, y_groups, tree)
-        found[row, KENDALL] = min(max(balance / (np.sqrt(x_pairs) * np.sqrt(y_pairs)), -1.0), 1.0)
+        result[row, KENDALL] = min(max(balance / (np.sqrt(x_pairs) * np.sqrt(y_pairs)), -1.0), 1.0)
 
 
 @compiled
-def _fit(x, y, clusters, seed, found):  # type: ignore[no-untyped-def]
-    """Fill ``found`` with intercept and slope in every resample."""
+def _fit(x, y, clusters, seed, result):  # type: ignore[no-untyped-def]
+    """Fill ``result`` with intercept and slope in every resample."""
     drawn = np.empty(clusters.max() + 1, np.int64)
-    for row in range(len(found)):
+    for row in range(len(result)):
         _draw(drawn, seed, np.uint64(row))
         sum_x, sum_y, xx, xy = 0.0, 0.0, 0.0, 0.0
         size = 0
@@ -268,5 +268,5 @@ def _fit(x, y, clusters, seed, found):  # type: ignore[no-untyped-def]
             xx += weight * a * a
             xy += weight * a * (y[item] - mean_y)
         slope = xy / xx if xx > 0 else np.nan
-        found[row, 0] = mean_y - slope * mean_x
-        found[row, 1] = slope
+        result[row, 0] = mean_y - slope * mean_x
+        result[row, 1] = slope

@@ -237,7 +237,7 @@ class Inference:
                 for rank, hit in enumerate(self.hits(event, reading)):
                     person = 0 if question is not Question.REACTION else not_of_listener(event, reading)
                     ranked.append(((person, -hit.likeness, rank, number, order), event, reading, hit))
-        ranked.sort(key=lambda one: one[0])
+        ranked.sort(key=lambda row: row[0])
         seen: set[str] = set()
         for _, event, reading, hit in ranked:
             if len(seen) == limit:
@@ -310,15 +310,15 @@ def phrases_of(event: StatedEvent) -> list[str]:
 
 def worded(text: str, reading: Reading, event: StatedEvent) -> str:
     """Return an answer in English: a tail as a statement with the turn's participants, negated where it is read so."""
-    whole = reading.backwards or text.startswith("Person")  # a clause with a subject keeps its words
-    form = normalise(text) if whole else statement(text, reading.relation)
+    clause = reading.backwards or text.startswith("Person")  # a clause with a subject keeps its words
+    form = normalise(text) if clause else statement(text, reading.relation)
     if reading.relation in FEELINGS and not reading.backwards:
         form = form.replace(" is ", " feels ", 1) if form.startswith("Person") else form
     names = dict(zip(("PersonX", "PersonY", "PersonZ"), (_PEOPLE.get(who, who) for who in event.people), strict=False))
     names.setdefault("PersonX", SPEAKER)
     names.setdefault("PersonY", LISTENER if names["PersonX"] != LISTENER else SPEAKER)
-    said = _PERSON.sub(lambda found: names.get(found[0], SOMEONE), form)
-    return f"it is not so that {said}" if reading.negated and said else said
+    worded_form = _PERSON.sub(lambda match: names.get(match[0], SOMEONE), form)
+    return f"it is not so that {worded_form}" if reading.negated and worded_form else worded_form
 
 
 def _turns(dialogue: Any) -> tuple[str, ...]:

@@ -46,19 +46,21 @@ def taken(choices: int, number: int | None = None) -> int:
 def figures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) -> Floats:
     """Return the measures of each instance, shape (instances, measures), in the order of :data:`MEASURES`."""
     rows = []
-    for one, each in zip(instances, scores, strict=True):
-        right = set(one.correct)
-        if not 0 < len(right) < len(one.choices) or len(each) != len(one.choices):
-            raise InputError(f"the instance {one.id} has {len(right)} right of {len(one.choices)} choices and {len(each)} scores")
-        known, usual = set(chosen(each, len(right))), set(chosen(each))
+    for instance, values in zip(instances, scores, strict=True):
+        right = set(instance.correct)
+        if not 0 < len(right) < len(instance.choices) or len(values) != len(instance.choices):
+            raise InputError(
+                f"the instance {instance.id} has {len(right)} right of {len(instance.choices)} choices and {len(values)} scores"
+            )
+        known, usual = set(chosen(values, len(right))), set(chosen(values))
         wins = [
-            float(each[good] > each[bad]) + 0.5 * float(each[good] == each[bad])
+            float(values[good] > values[bad]) + 0.5 * float(values[good] == values[bad])
             for good in right
-            for bad in range(len(each))
+            for bad in range(len(values))
             if bad not in right
         ]
         f1 = 2 * len(usual & right) / (len(usual) + len(right))
-        [best] = chosen(each, 1)
+        [best] = chosen(values, 1)
         rows.append((best in right, known == right, usual == right, f1, sum(wins) / len(wins)))
     return np.array(rows, dtype=np.float64)
 

@@ -118,7 +118,7 @@ class Chooser:
     def values(self, instances: Sequence[Instance]) -> list[Any]:
         """Return the features of each instance's choices, shape (choices, features), for training and measurement."""
         parts = [judge.measure(instances) for judge in self.judges.values()]
-        return [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
+        return [np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True)]
 
     def choose(self, instances: Sequence[Instance], number: int | None = None) -> list[Chosen]:
         """Return the judged choices of each instance; its right answers are not looked at.
@@ -131,26 +131,27 @@ class Chooser:
         """
         if number is not None and number < 1:
             raise InputError(f"the number of answers must be >= 1, not {number}")
-        grounds: list[list[tuple[Evidence, ...]]] = [[()] * len(one.choices) for one in instances]
+        grounds: list[list[tuple[Evidence, ...]]] = [[()] * len(instance.choices) for instance in instances]
         parts = []
         for judge in self.judges.values():
             if isinstance(judge, GraphJudge):
-                found = [judge.grounds(one) for one in instances]
-                parts.append([np.array([each.values for each in row], dtype=np.float64) for row in found])
-                grounds = [[each.evidence for each in row] for row in found]
+                rows_of_grounds = [judge.grounds(instance) for instance in instances]
+                parts.append([np.array([ground.values for ground in row], dtype=np.float64) for row in rows_of_grounds])
+                grounds = [[ground.evidence for ground in row] for row in rows_of_grounds]
             else:
                 parts.append(judge.measure(instances))
         query, signature = claim_query().text, str(self.signature)
         by_graph = any(isinstance(judge, GraphJudge) for judge in self.judges.values())
         rows = []
-        for one, evidence, *values in zip(instances, grounds, *parts, strict=True):
+        for instance, evidence, *values in zip(instances, grounds, *parts, strict=True):
             shares = self.head.shares(np.concatenate(values, axis=1))
             judged = [
-                self._judged(text, each, edges, by_graph) for text, each, edges in zip(one.choices, shares, evidence, strict=True)
+                self._judged(text, choice_shares, edges, by_graph)
+                for text, choice_shares, edges in zip(instance.choices, shares, evidence, strict=True)
             ]
             scores = tuple(choice.score for choice in judged)
             best = chosen(scores, number)
-            rows.append(Chosen(one.id, one.target, one.question, scores, best, tuple(judged), query, signature))
+            rows.append(Chosen(instance.id, instance.target, instance.question, scores, best, tuple(judged), query, signature))
         return rows
 
     def stream(self, instances: Iterable[Instance], number: int | None = None) -> Iterator[Chosen]:
@@ -227,13 +228,13 @@ def load_chooser(
     heads = shipped_heads() if head is None else head if isinstance(head, Heads) else open_heads(fspath(head))
 
     def make_chooser(graph: KnowledgeGraph | None) -> Chooser:
-        made = {
+        judges = {
             name: AnswerOnly(heads.form)
             if name == "answers"
             else _judge(name, graph, encoder, model, probe, nearest, pipeline, device)
             for name in names
         }
-        return Chooser(made, heads.head(features_of(made)), graph="" if graph is None else graph.manifest().digest)
+        return Chooser(judges, heads.head(features_of(judges)), graph="" if graph is None else graph.manifest().digest)
 
     return over_graph(graph if "graph" in names else None, make_chooser)
 

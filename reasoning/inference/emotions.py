@@ -66,8 +66,8 @@ def emotion_of(text: str) -> str | None:
     denied = False
     for word in _WORD.findall(text.lower()):
         denied = denied or word in _DENIALS
-        if (found := _EMOTION_OF.get(word)) is not None:
-            return _OPPOSITE.get(found) if denied else found
+        if (emotion := _EMOTION_OF.get(word)) is not None:
+            return _OPPOSITE.get(emotion) if denied else emotion
     return None
 
 

@@ -82,8 +82,8 @@ class Heads:
         judges = list(dict.fromkeys(name.partition(".")[0] for name in features))
         known = [judge for judge in judges if judge in self.weights]
         beside = known if len(known) == len(judges) else {*known, "answers"}
-        found = self.weights.get(joined(beside), {})
-        weights = [found.get(name, 0.0) if name.partition(".")[0] in known else 1.0 for name in features]
+        fitted = self.weights.get(joined(beside), {})
+        weights = [fitted.get(name, 0.0) if name.partition(".")[0] in known else 1.0 for name in features]
         return Head(tuple(features), np.array(weights), self.digest)
 
     def to_bytes(self) -> bytes:
@@ -103,22 +103,22 @@ def joined(judges: Iterable[str]) -> str:
 def heads_from(data: bytes, name: str) -> Heads:
     """Return the heads in a file's bytes; ``name`` names it in errors."""
     try:
-        read = json.loads(data)
-        if (read["format"], read["version"]) != (FORMAT, VERSION):
-            raise ValueError(f"its format is {read['format']!r}, version {read['version']!r}")
-        weights = {str(judges): _numbers(each) for judges, each in read["heads"].items()}
-        form, terms = _numbers(read["form"]), _numbers(read["terms"])
+        content = json.loads(data)
+        if (content["format"], content["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"its format is {content['format']!r}, version {content['version']!r}")
+        weights = {str(judges): _numbers(values) for judges, values in content["heads"].items()}
+        form, terms = _numbers(content["form"]), _numbers(content["terms"])
         if set(form) != set(FORM):
             raise ValueError(f"its weights of form are not those of {', '.join(FORM)}")
         own = digest_of(json.dumps([form, terms], sort_keys=True).encode())
-        return Heads(FormModel(form, terms, own), weights, dict(read["facts"]), digest_of(data))
+        return Heads(FormModel(form, terms, own), weights, dict(content["facts"]), digest_of(data))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(f"{name} is not a file of heads ({reason_of(error)}); give one that {TRAIN} wrote") from error
 
 
-def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
+def _numbers(values: Mapping[str, Any]) -> dict[str, float]:
     """Return a mapping of names to finite numbers; raise ValueError for others."""
-    result = {str(name): float(value) for name, value in given.items()}
+    result = {str(name): float(value) for name, value in values.items()}
     if not all(map(isfinite, result.values())):
         raise ValueError("it contains numbers that are not finite")
     return result

@@ -86,10 +86,12 @@ def question_input(
     return _with_context(parts, target, dialogue, fits)
 
 
-def choice_input(one: Instance, *, fits: Fits | None = None) -> str:
+def choice_input(instance: Instance, *, fits: Fits | None = None) -> str:
     r"""Return ``Q \n target: T \n (0) c0 (1) c1 … \n context: …``; ``fits`` is as for :func:`question_input`."""
-    choices = " ".join(f"({index}) {choice}" for index, choice in enumerate(one.choices))
-    return _with_context([one.question.text, f"target: {one.target}", choices], one.target, one.dialogue, fits)
+    choices = " ".join(f"({index}) {choice}" for index, choice in enumerate(instance.choices))
+    return _with_context(
+        [instance.question.text, f"target: {instance.target}", choices], instance.target, instance.dialogue, fits
+    )
 
 
 def choice_output(texts: Iterable[str]) -> str:
@@ -100,17 +102,17 @@ def choice_output(texts: Iterable[str]) -> str:
 def written_choices(text: str, choices: Sequence[str]) -> tuple[int, ...]:
     """Return the indices of the choices that a model wrote, ascending: equal ones, else those that share most words with a
     part."""
-    found: set[int] = set()
+    indices: set[int] = set()
     for part in _SPLIT.split(text):
         index = _place(" ".join(part.split()), [" ".join(choice.split()) for choice in choices])
         if index is not None:
-            found.add(index)
-    return tuple(sorted(found))
+            indices.add(index)
+    return tuple(sorted(indices))
 
 
-def answers_of(one: Instance) -> tuple[str, ...]:
+def answers_of(instance: Instance) -> tuple[str, ...]:
     """Return the answers that people wrote, for version 2 those that are right."""
-    return tuple(one.choices[index] for index in one.human or one.correct)
+    return tuple(instance.choices[index] for index in instance.human or instance.correct)
 
 
 def generation_examples(
@@ -118,25 +120,25 @@ def generation_examples(
 ) -> list[Example]:
     """Return the examples of some subtasks; a chained one reads the first answer to the other question about the same turn."""
     known: dict[tuple[str, str, Question], str] = {}
-    for one in instances:
-        for answer in answers_of(one)[:1]:
-            known.setdefault((one.id, one.target, one.question), answer)
+    for instance in instances:
+        for answer in answers_of(instance)[:1]:
+            known.setdefault((instance.id, instance.target, instance.question), answer)
     result = []
-    for one in instances:
-        answers = answers_of(one)
+    for instance in instances:
+        answers = answers_of(instance)
         for subtask in subtasks if answers else ():
-            if subtask.question is not one.question:
+            if subtask.question is not instance.question:
                 continue
-            dialogue, given = one.dialogue, None
+            dialogue, given = instance.dialogue, None
             if subtask is Subtask.CLIPPED:
-                dialogue = dialogue[: one.place + 1]
+                dialogue = dialogue[: instance.place + 1]
             if subtask.given is not None:
-                other = known.get((one.id, one.target, subtask.given))
-                if other is None:
+                answer_before = known.get((instance.id, instance.target, subtask.given))
+                if answer_before is None:
                     continue
-                given = (subtask.given, other)
-            source = question_input(one.question, one.target, dialogue, given=given, fits=fits)
-            result.append(Example(source, answers, subtask.value, one.id))
+                given = (subtask.given, answer_before)
+            source = question_input(instance.question, instance.target, dialogue, given=given, fits=fits)
+            result.append(Example(source, answers, subtask.value, instance.id))
     return result
 
 
@@ -153,9 +155,9 @@ def _place(part: str, choices: Sequence[str]) -> int | None:
     if not part:
         return None
     for clean in (str, _unquoted):
-        wanted = clean(part)
+        text = clean(part)
         for index, choice in enumerate(choices):
-            if clean(choice) == wanted:
+            if clean(choice) == text:
                 return index
     words = set(_WORD.findall(part.lower()))
     shared = [len(words.intersection(_WORD.findall(choice.lower()))) for choice in choices]

@@ -64,15 +64,21 @@ class Similarity:
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return the cosines of each choice; each distinct text is encoded once."""
-        turns = [[without_speaker(turn) or turn for turn in one.dialogue] for one in instances]
-        texts = sorted({text for one, each in zip(instances, turns, strict=True) for text in (*each, one.target, *one.choices)})
+        turns = [[without_speaker(turn) or turn for turn in instance.dialogue] for instance in instances]
+        texts = sorted(
+            {
+                text
+                for instance, turns_of in zip(instances, turns, strict=True)
+                for text in (*turns_of, instance.target, *instance.choices)
+            }
+        )
         vectors = dict(zip(texts, self.encoder.encode(texts), strict=True))
         result = []
-        for one, each in zip(instances, turns, strict=True):
-            choices = np.array([vectors[choice] for choice in one.choices])
-            dialogue = choices @ np.array([vectors[turn] for turn in each]).T
-            following = dialogue[:, min(one.place + 1, len(each) - 1)]
-            columns = (choices @ vectors[one.target], dialogue.mean(1), dialogue.max(1), following)
+        for instance, turns_of in zip(instances, turns, strict=True):
+            choices = np.array([vectors[choice] for choice in instance.choices])
+            dialogue = choices @ np.array([vectors[turn] for turn in turns_of]).T
+            following = dialogue[:, min(instance.place + 1, len(turns_of) - 1)]
+            columns = (choices @ vectors[instance.target], dialogue.mean(1), dialogue.max(1), following)
             result.append(np.stack(columns, axis=1).astype(np.float64))
         return result
 
@@ -136,16 +142,16 @@ class GraphJudge:
         return f"graph-1({self.inference.signature})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
-        return [np.array([ground.values for ground in self.grounds(one)], dtype=np.float64) for one in instances]
+        return [np.array([ground.values for ground in self.grounds(instance)], dtype=np.float64) for instance in instances]
 
-    def grounds(self, one: Instance) -> list[Grounds]:
+    def grounds(self, instance: Instance) -> list[Grounds]:
         """Return what the graph says of each choice."""
-        turns = [without_speaker(turn) for turn in one.dialogue]
-        index = one.place
+        turns = [without_speaker(turn) for turn in instance.dialogue]
+        index = instance.place
         events = self.inference.extractor.events_batch([turns[index]])[0]
         lookup = self.inference.lookup
-        readings = [(reading, "for") for reading in READINGS[one.question]]
-        readings += [(reading, "against") for reading in AGAINST[one.question] if reading not in READINGS[one.question]]
+        readings = [(reading, "for") for reading in READINGS[instance.question]]
+        readings += [(reading, "against") for reading in AGAINST[instance.question] if reading not in READINGS[instance.question]]
         known: list[tuple[str, bool, bool]] = []  # an answer, whether it speaks for, whether it is the listener's
         behind: list[tuple[Reading, Hit]] = []
         for event in events:
@@ -155,12 +161,15 @@ class GraphJudge:
                     known.append((worded(hit.text, reading, event), good, not not_of_listener(event, reading)))
                     behind.append((reading, hit))
         felt = [valence(name) for text, good, own in known if good and own and (name := emotion_of(text)) is not None]
-        mood = float(np.sign(sum(felt))) if one.question is Question.REACTION and felt else 0.0
-        concepts = [[mention.concept for mention in first_mentions(found)] for found in self.linker.link_batch(list(one.choices))]
-        heard = [mention.concept for found in self.linker.link_batch(turns) for mention in first_mentions(found)]
+        mood = float(np.sign(sum(felt))) if instance.question is Question.REACTION and felt else 0.0
+        concepts = [
+            [mention.concept for mention in first_mentions(mentions)]
+            for mentions in self.linker.link_batch(list(instance.choices))
+        ]
+        heard = [mention.concept for mentions in self.linker.link_batch(turns) for mention in first_mentions(mentions)]
         stated = _stated(turns)
         grounds = []
-        for choice, its in zip(one.choices, concepts, strict=True):
+        for choice, its in zip(instance.choices, concepts, strict=True):
             evidence: list[Evidence] = []
             best = {True: 0.0, False: 0.0}
             for (text, good, _), (reading, hit) in zip(known, behind, strict=True):
@@ -188,10 +197,10 @@ def _evidence(path: Path, speaks: str, weight: float) -> Evidence:
 
 def _strongest(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     """Return the strongest edges, each once; among equals contradicting edges come first, since they are rarer."""
-    ranked = sorted(evidence, key=lambda one: (-one.weight, one.speaks, -one.edge.strength, one.text))
+    ranked = sorted(evidence, key=lambda item: (-item.weight, item.speaks, -item.edge.strength, item.text))
     first: dict[str, Evidence] = {}
-    for one in ranked:
-        first.setdefault(one.text, one)
+    for item in ranked:
+        first.setdefault(item.text, item)
     return tuple(first.values())[:_SHOWN]
 
 
@@ -203,8 +212,8 @@ def _stated(turns: Sequence[str]) -> frozenset[str]:
 
 def _denied(choice: str, stated: frozenset[str]) -> float:
     """Return 1 when the choice denies a word of three letters or more right after the denial that the dialogue states."""
-    for found in DENIAL.finditer(choice):
-        after = words_in(choice[found.end() :])[:3]
+    for denial in DENIAL.finditer(choice):
+        after = words_in(choice[denial.end() :])[:3]
         if any(len(word) > 2 and _stem(word) in stated for word in after):
             return 1.0
     return 0.0
@@ -241,9 +250,13 @@ def form_of(choices: Sequence[str]) -> Matrix:
     words = [frozenset(words_in(choice)) for choice in choices]
     rows = []
     for index, choice in enumerate(choices):
-        others = [len(words[index] & other) / max(1, len(words[index] | other)) for n, other in enumerate(words) if n != index]
+        likenesses = [
+            len(words[index] & words_of_other) / max(1, len(words[index] | words_of_other))
+            for n, words_of_other in enumerate(words)
+            if n != index
+        ]
         denials, opposing = len(DENIAL.findall(choice)), len(OPPOSING.findall(choice))
-        rows.append((log(1 + len(choice)), min(denials, 2), min(opposing, 2), sum(others) / len(others)))
+        rows.append((log(1 + len(choice)), min(denials, 2), min(opposing, 2), sum(likenesses) / len(likenesses)))
     return np.array(rows, dtype=np.float64)
 
 
@@ -255,7 +268,7 @@ def words_in(text: str) -> list[str]:
 def terms_of(choice: str) -> list[str]:
     """Return the distinct words and pairs of adjacent words of a choice, sorted."""
     words = words_in(choice)
-    return sorted({*words, *(f"{one} {two}" for one, two in pairwise(words))})
+    return sorted({*words, *(f"{first} {second}" for first, second in pairwise(words))})
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +300,7 @@ class AnswerOnly:
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return the log-odds of each choice, shape (choices, 1)."""
-        return [self.model.log_odds(one.choices)[:, None] for one in instances]
+        return [self.model.log_odds(instance.choices)[:, None] for instance in instances]
 
 
 # A language model as a judge of choices: how likely a choice is after the dialogue.
@@ -311,18 +324,20 @@ class Likelihood:
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return the feature of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
-        return [self._measure(one) for one in instances]
+        return [self._measure(instance) for instance in instances]
 
-    def _measure(self, one: Instance) -> Matrix:
+    def _measure(self, instance: Instance) -> Matrix:
         half = self.causal.max_length // 2
-        choices = [choice[: half - 2] for choice in self.causal.tokens([f" {choice}" for choice in one.choices])]
-        dialogue = "\n".join(one.dialogue)
-        [prompt] = self.causal.tokens([f"{_TASK}\n\n{dialogue}\n\nTarget: {one.target}\nQuestion: {one.question.text}\nAnswer:"])
+        choices = [choice[: half - 2] for choice in self.causal.tokens([f" {choice}" for choice in instance.choices])]
+        dialogue = "\n".join(instance.dialogue)
+        [prompt] = self.causal.tokens(
+            [f"{_TASK}\n\n{dialogue}\n\nTarget: {instance.target}\nQuestion: {instance.question.text}\nAnswer:"]
+        )
         before = prompt[:-1][-half:]  # of a prompt that is too long, the end
         costs = self._reader.losses((), [[self.causal.begin, *before]], [(0, [prompt[-1], *choice]) for choice in choices])
         sizes = np.array([max(1, len(choice)) for choice in choices], dtype=np.float64)
-        found: Matrix = (-costs / sizes)[:, None]
-        return found
+        log_likelihoods: Matrix = (-costs / sizes)[:, None]
+        return log_likelihoods
 
 
 # A language model that is asked whether a choice is right: its preference for yes, and a probe of its hidden states.
@@ -345,14 +360,14 @@ class ChoicePrompt(YesNoPrompt):
 
     def read(self, instances: Sequence[Instance], layers: Sequence[int], *, margins: bool = False) -> States:
         """Return the model's states for all choices, in order, as :meth:`YesNoPrompt.read_replies`."""
-        replies = [(proposal(one), f" {choice}") for one in instances for choice in one.choices]
+        replies = [(proposal(instance), f" {choice}") for instance in instances for choice in instance.choices]
         return self.read_replies(replies, layers, margins=margins)
 
 
-def proposal(one: Instance) -> str:
+def proposal(instance: Instance) -> str:
     """Return the text before a proposed answer: the dialogue, the target and the question."""
-    turns = "\n".join(" ".join(turn.split()) for turn in one.dialogue)
-    return f"{turns}\n\nTarget: {' '.join(one.target.split())}\nQuestion: {one.question.text}\nProposed answer:"
+    turns = "\n".join(" ".join(turn.split()) for turn in instance.dialogue)
+    return f"{turns}\n\nTarget: {' '.join(instance.target.split())}\nQuestion: {instance.question.text}\nProposed answer:"
 
 
 class YesNo:
@@ -405,5 +420,5 @@ class ProbeJudge:
 
 def _by_instance(values: Matrix, instances: Sequence[Instance]) -> list[Matrix]:
     """Return the numbers of all choices as one column for each instance."""
-    ends = np.cumsum([len(one.choices) for one in instances])
+    ends = np.cumsum([len(instance.choices) for instance in instances])
     return [part[:, None] for part in np.split(values, ends[:-1])] if len(instances) else []

@@ -64,8 +64,8 @@ class Lookup:
         """Return what the graph says of the event itself, whatever its wording, strongest first."""
         if not reading.backwards:
             for head in self.tails.heads(event):
-                if found := self.tails.of(head, reading.relation, Origin.GRAPH, 1.0):
-                    return [Hit(tail.text, tail, None, 1.0) for tail in found]
+                if tails := self.tails.of(head, reading.relation, Origin.GRAPH, 1.0):
+                    return [Hit(tail.text, tail, None, 1.0) for tail in tails]
             return []
         return self._from_tail(comparison_key(event, reading.relation), reading, 1.0)
 
@@ -98,24 +98,24 @@ class Lookup:
         return []
 
     def _edges(self, uri: str, reading: Reading) -> Iterator[Hit]:
-        others = [one.uri for one in self.graph.neighbours(uri, 1, None, [reading.relation])]
-        ends = (others, [uri]) if reading.backwards else ([uri], others)
-        for path in self.graph.triples_between(*ends) if others else ():
+        neighbours = [neighbour.uri for neighbour in self.graph.neighbours(uri, 1, None, [reading.relation])]
+        ends = (neighbours, [uri]) if reading.backwards else ([uri], neighbours)
+        for path in self.graph.triples_between(*ends) if neighbours else ():
             [edge] = path.assertions
             if edge.relation == reading.relation and edge.head == path.nodes[0]:
                 yield Hit(text_of(edge.head if reading.backwards else edge.tail), None, path, 1.0)
 
-    def likeness(self, one: str, other: str) -> float:
+    def likeness(self, first: str, second: str) -> float:
         """Return the cosine of the words of two texts, in 0..1, without persons and "the speaker"."""
-        return self._heads.cosine(comparison_key(one), comparison_key(other))
+        return self._heads.cosine(comparison_key(first), comparison_key(second))
 
     # Backwards: tails by their comparison key.
 
     @cached_property
     def _by_tail(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
         """Heads and rows by relation and comparison key of the tail, for the relations that are read backwards."""
-        relations = {reading.relation for each in READINGS.values() for reading in each if reading.backwards}
-        found: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+        relations = {reading.relation for readings in READINGS.values() for reading in readings if reading.backwards}
+        rows_by_tail: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
         keys: dict[tuple[int, str], str] = {}
         for relation in sorted(relations & set(self.table.relations)):
             for head in range(len(self.table.heads)):
@@ -126,8 +126,8 @@ class Lookup:
                     key = keys.get((row.tail, relation))
                     if key is None:
                         key = keys[row.tail, relation] = comparison_key(text, relation)
-                    found[relation, key].append((head, index))
-        return dict(found)
+                    rows_by_tail[relation, key].append((head, index))
+        return dict(rows_by_tail)
 
     def _from_tail(self, key: str, reading: Reading, likeness: float) -> list[Hit]:
         """Return the heads whose tail under the relation has this key, in the order of the table."""
@@ -166,16 +166,16 @@ class _WordIndex:
     def __init__(self, keys: Sequence[str]) -> None:
         self.keys = keys
         words = [_words(key) for key in keys]
-        counts = Counter(word for each in words for word in each)
+        counts = Counter(word for key_words in words for word in key_words)
         self._weight = {word: log(1 + len(keys) / number) for word, number in counts.items()}
         self._unknown = log(1 + len(keys))
-        self._length = np.array([self._norm(each) for each in words])
+        self._length = np.array([self._norm(key_words) for key_words in words])
         self._denied = np.array([bool(_DENIALS & set(key.split())) for key in keys], dtype=bool)
         indices: dict[str, list[int]] = defaultdict(list)
-        for number, each in enumerate(words):
-            for word in each:
+        for number, key_words in enumerate(words):
+            for word in key_words:
                 indices[word].append(number)
-        self._places: dict[str, NDArray[np.int64]] = {word: np.array(each, np.int64) for word, each in indices.items()}
+        self._numbers: dict[str, NDArray[np.int64]] = {word: np.array(numbers, np.int64) for word, numbers in indices.items()}
 
     def near(self, key: str) -> list[tuple[int, float]]:
         """Return the near keys, nearest first; denied ones for a denied key alone, and none that says less about the same
@@ -186,21 +186,21 @@ class _WordIndex:
             return []
         dots = np.zeros(len(self.keys))
         for word in words:
-            if word in self._places:
-                dots[self._places[word]] += self._weight[word] ** 2
+            if word in self._numbers:
+                dots[self._numbers[word]] += self._weight[word] ** 2
         dots[self._denied != bool(_DENIALS & set(key.split()))] = 0.0
-        found = np.flatnonzero(dots)
-        cosines = dots[found] / (self._length[found] * length)
-        verb = self._places.get(_verb(key), np.empty(0, np.int64))
-        within = np.isclose(dots[found], self._length[found] ** 2) & np.isin(found, verb)
-        kept = (cosines >= NEAR) | (within & (cosines >= WITHIN))
-        found, cosines = found[kept], cosines[kept].round(9)
-        order = np.lexsort((found, -cosines))
-        return list(zip(found[order].tolist(), cosines[order].tolist(), strict=True))
+        numbers = np.flatnonzero(dots)
+        cosines = dots[numbers] / (self._length[numbers] * length)
+        verb = self._numbers.get(_verb(key), np.empty(0, np.int64))
+        within = np.isclose(dots[numbers], self._length[numbers] ** 2) & np.isin(numbers, verb)
+        is_near = (cosines >= NEAR) | (within & (cosines >= WITHIN))
+        numbers, cosines = numbers[is_near], cosines[is_near].round(9)
+        order = np.lexsort((numbers, -cosines))
+        return list(zip(numbers[order].tolist(), cosines[order].tolist(), strict=True))
 
-    def cosine(self, one: str, other: str) -> float:
+    def cosine(self, first_key: str, second_key: str) -> float:
         """Return the cosine of two keys, whether they are known or not; 0 where one has no word."""
-        first, second = (_words(key) - _words(" ".join(_ROLES)) for key in (one, other))
+        first, second = (_words(key) - _words(" ".join(_ROLES)) for key in (first_key, second_key))
         length = self._norm(first) * self._norm(second)
         return self._norm(first & second) ** 2 / length if length else 0.0
 
@@ -223,8 +223,8 @@ def _verb(key: str) -> str:
 def _base(word: str) -> str:
     """Return a form that the inflections of a word share; it need not be a word: ``feeds`` and ``feed`` give ``fee``."""
     base = word.lower()
-    while found := lemmas(base):
-        base = found[0]
+    while forms := lemmas(base):
+        base = forms[0]
     return base
 
 

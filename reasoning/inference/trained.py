@@ -95,36 +95,36 @@ class TrainedModel:
         ``score``: an encoder's output. ``likely``: minus the nats per token of the choice. ``written``: 1 for choices that a
         model of the task ``choose`` wrote, else 0.
         """
-        return [self._measure(one) for one in instances]
+        return [self._measure(instance) for instance in instances]
 
     def chosen(self, instances: Sequence[Instance]) -> list[tuple[int, ...]]:
         """Return the choices that the model itself takes: those it writes; an encoder's positive ones, or its best."""
         self.check_task("choose")
-        found = []
+        result = []
         for values in self.measure(instances):
             scores = values[:, 0]
             best = (int(scores.argmax()),)
             if isinstance(self.opened, ScoringEncoder):
                 above = tuple(np.flatnonzero(scores > 0).tolist()) if self.record.answers == "all" else ()
-                found.append(above or best)
+                result.append(above or best)
             else:
-                found.append(tuple(np.flatnonzero(values[:, 1]).tolist()) or best)
-        return [one[:1] if self.record.answers == "single" else one for one in found]
+                result.append(tuple(np.flatnonzero(values[:, 1]).tolist()) or best)
+        return [indices[:1] if self.record.answers == "single" else indices for indices in result]
 
-    def _measure(self, one: Instance) -> Matrix:
+    def _measure(self, instance: Instance) -> Matrix:
         torch = need("torch", "neural")
-        plain = question_input(one.question, one.target, one.dialogue, fits=self.fits)
+        plain = question_input(instance.question, instance.target, instance.dialogue, fits=self.fits)
         if isinstance(self.opened, ScoringEncoder):
             with torch.inference_mode():
-                logits: Matrix = self.opened.logits([(plain, choice) for choice in one.choices]).double().cpu().numpy()
+                logits: Matrix = self.opened.logits([(plain, choice) for choice in instance.choices]).double().cpu().numpy()
             return logits[:, None]
         chooses = self.record.task == "choose"
-        source = choice_input(one, fits=self.fits) if chooses else plain
-        prompts = [prompt_for(self.opened, source)] * len(one.choices)
-        columns = [-self.opened.losses(prompts, list(one.choices))]
+        source = choice_input(instance, fits=self.fits) if chooses else plain
+        prompts = [prompt_for(self.opened, source)] * len(instance.choices)
+        columns = [-self.opened.losses(prompts, list(instance.choices))]
         if chooses:
-            taken = written_choices(self._written([source])[0], one.choices)
-            columns.append(np.array([float(index in taken) for index in range(len(one.choices))]))
+            taken = written_choices(self._written([source])[0], instance.choices)
+            columns.append(np.array([float(index in taken) for index in range(len(instance.choices))]))
         return np.stack(columns, axis=1)
 
     def _written(self, sources: Sequence[str]) -> list[str]:
@@ -134,8 +134,8 @@ class TrainedModel:
         texts = [""] * len(prompts)
         for start in range(0, len(order), _BATCH):
             indices = order[start : start + _BATCH]
-            found = self.opened.write([prompts[index] for index in indices], BEAMS)[0][::BEAMS]
-            for index, text in zip(indices, found, strict=True):
+            written = self.opened.write([prompts[index] for index in indices], BEAMS)[0][::BEAMS]
+            for index, text in zip(indices, written, strict=True):
                 texts[index] = text.strip()
         return texts
 
@@ -145,11 +145,11 @@ def prompt_for(opened: Opened, source: str) -> str:
     return source + _ANSWER if isinstance(opened, CausalWriter) else source
 
 
-def fits_in(tokenizer: Any, most: int) -> Fits:
+def fits_in(tokenizer: Any, limit: int) -> Fits:
     """Return whether a text has at most so many tokens, and room for the choice or the line that follows."""
 
     def fits(text: str) -> bool:
-        return len(tokenizer(text, verbose=False)["input_ids"]) <= most
+        return len(tokenizer(text, verbose=False)["input_ids"]) <= limit
 
     return fits
 

@@ -98,34 +98,34 @@ class GraphClaims:
             turns: oldest first; the last one is of the other speaker, the one before it of the speaker of the response.
         """
         speakers: list[Speaker] = [1 if (len(turns) - index) % 2 == 0 else 0 for index in range(len(turns) + 1)]
-        said = list(zip((*turns, response), speakers, strict=True))
-        *before, own = resolved(*self._clauses.read(said))
+        turns_of_speakers = list(zip((*turns, response), speakers, strict=True))
+        *before, own = resolved(*self._clauses.read(turns_of_speakers))
         stated = [(text, clause) for text, clauses in zip(turns, before, strict=True) for clause in clauses if _is_fact(clause)]
-        found: dict[Path, Claim] = {}
+        claims: dict[Path, Claim] = {}
         for clause in own:
             if clause.denied or clause.mood is Mood.QUESTION or not clause.phrase:
                 continue
             for text, fact in stated:
                 phrases = event_words(clause, denied=False, aim=True), event_words(fact)
-                event, other = map(head_form, name_participants(phrases))
+                event, event_of_fact = map(head_form, name_participants(phrases))
                 for assertion in self._relations(event):
                     tail = comparison_key(assertion.tail_text, "xNeed" if assertion.relation in NEEDS else assertion.relation)
-                    wanted = f"not {tail}" if assertion.relation in NEEDS else tail
-                    if _same(wanted, comparison_key(other)):
+                    sought = f"not {tail}" if assertion.relation in NEEDS else tail
+                    if _same(sought, comparison_key(event_of_fact)):
                         path = Path((assertion.head, assertion.tail), (assertion,))
-                        found.setdefault(path, Claim(path, True, text[fact.start : fact.end]))
-        return sorted(found.values(), key=lambda claim: (-claim.path.strength, claim.path.order))
+                        claims.setdefault(path, Claim(path, True, text[fact.start : fact.end]))
+        return sorted(claims.values(), key=lambda claim: (-claim.path.strength, claim.path.order))
 
     def _relations(self, event: str) -> list[Assertion]:
         """Return what the graph says that an event needs or is hindered by, under any wording that it holds the event by."""
         result = self._known.get(event)
         if result is None:
             graph, wordings = self.linker.graph, head_forms(event)
-            result = [one for form in wordings for relation in (HINDRANCES[0], NEEDS[0]) for one in graph.tails(form, relation)]
+            result = [tail for form in wordings for relation in (HINDRANCES[0], NEEDS[0]) for tail in graph.tails(form, relation)]
             for concept in dict.fromkeys(uri for uri in graph.resolve(wordings) if uri is not None):
-                near = [one.uri for one in graph.neighbours(concept, 1, None, [HINDRANCES[1], NEEDS[1]])]
+                near = [neighbour.uri for neighbour in graph.neighbours(concept, 1, None, [HINDRANCES[1], NEEDS[1]])]
                 steps = [path.assertions[0] for path in graph.triples_between([concept], near)] if near else []
-                result += [one for one in steps if one.head == concept and one.relation in (HINDRANCES[1], NEEDS[1])]
+                result += [step for step in steps if step.head == concept and step.relation in (HINDRANCES[1], NEEDS[1])]
             self._known.put(event, result)
         return result
 
@@ -136,10 +136,12 @@ def _is_fact(clause: Clause) -> bool:
     return clause.mood is Mood.STATEMENT and bool(clause.phrase) and not doubtful and clause.connective not in ("if", "unless")
 
 
-def _same(wanted: str, said: str) -> bool:
+def _same(first_key: str, second_key: str) -> bool:
     """Return whether two comparison keys have the same words in one order, by a lemma of each, without some adverbs."""
-    one, other = ([word for word in key.split() if word not in _FREE] for key in (wanted, said))
-    return len(one) == len(other) and all(_forms(a) & _forms(b) for a, b in zip(one, other, strict=True))
+    first_words, second_words = ([word for word in key.split() if word not in _FREE] for key in (first_key, second_key))
+    return len(first_words) == len(second_words) and all(
+        _forms(a) & _forms(b) for a, b in zip(first_words, second_words, strict=True)
+    )
 
 
 def _forms(word: str) -> set[str]:
@@ -149,8 +151,8 @@ def _forms(word: str) -> set[str]:
 def _piece(claim: Claim) -> Piece:
     """Return a claim as evidence."""
     assertion = claim.path.assertions[0]
-    side = "against" if claim.against else "for"
+    direction = "against" if claim.against else "for"
     verb = "denies" if assertion.relation in NEEDS else "states"
     why = f', which "{claim.words}" {verb}' if claim.words else ""
-    name = f"the graph, {side} it: {claim.path.text()}{why}, weight"
+    name = f"the graph, {direction} it: {claim.path.text()}{why}, weight"
     return Piece("part", claim.path.strength, 0.0, name=name, hops=1, path=claim.path)

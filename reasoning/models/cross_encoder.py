@@ -60,11 +60,11 @@ def tokens_of(tokenizer: Any, model: Any, pairs: Sequence[tuple[str, str]]) -> d
     """Return a padded batch on the model's device; of a pair that is too long the first text loses its beginning."""
     positions = getattr(model.config, "max_position_embeddings", _LONGEST)
     tokenizer.truncation_side = "left"
-    given = tokenizer(
+    encoded = tokenizer(
         [first for first, _ in pairs], [second for _, second in pairs], padding=True, truncation="longest_first",
         max_length=min(_LONGEST, positions, tokenizer.model_max_length), return_tensors="pt", verbose=False,
     )  # fmt: skip
-    return {name: value.to(model.device) for name, value in given.items()}
+    return {name: value.to(model.device) for name, value in encoded.items()}
 
 
 def with_new_head(files: ModelFiles, outputs: int, device: str | None, seed: int) -> tuple[Any, Any]:
@@ -83,6 +83,6 @@ def _is_scale(value: Any) -> bool:
     return (
         isinstance(value, list)
         and len(value) == 2
-        and all(isinstance(one, int | float) and isfinite(one) for one in value)
+        and all(isinstance(number, int | float) and isfinite(number) for number in value)
         and value[1] > 0
     )

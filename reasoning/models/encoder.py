@@ -86,8 +86,8 @@ class TextEncoder:
     def sentences(self, pooled: Vectors) -> Vectors:
         """Return the sentence embeddings, shape (n, dimension), computed from rows of :meth:`pooled`."""
         parts = np.split(pooled, len(POOLED), axis=1)
-        found = np.concatenate([parts[POOLED.index(mode)] for mode in self.reading.modes], axis=1)
-        unit: Vectors = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+        vectors = np.concatenate([parts[POOLED.index(mode)] for mode in self.reading.modes], axis=1)
+        unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return unit
 
     def pooled(self, texts: Sequence[str], *, keep: bool = True, progress: Progress | None = None) -> Vectors:
@@ -120,9 +120,9 @@ class TextEncoder:
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, at least one for each."""
-        given = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
+        prepared = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
         try:
-            ids = self.tokenizer(given, truncation=True, max_length=self.length, verbose=False)["input_ids"]
+            ids = self.tokenizer(prepared, truncation=True, max_length=self.length, verbose=False)["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
             raise InputError("a text contains half a surrogate pair, which is not valid; decode its source again") from error
         return [row or [self.pad] for row in ids]
@@ -220,8 +220,8 @@ def find_encoder(model: str | Path | None = None) -> ModelFiles:
 
 def _packed() -> Path | None:
     """Return the folder of all-MiniLM-L6-v2 in the package that contains it, without importing the package."""
-    found = find_spec(OFFLINE_PACKAGE)
-    return None if found is None or found.origin is None else Path(found.origin).parent / "model"
+    spec = find_spec(OFFLINE_PACKAGE)
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent / "model"
 
 
 def _checked(files: ModelFiles) -> ModelFiles:
@@ -290,8 +290,8 @@ def content_digest(folder: Path, reading: Reading) -> str:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     known = {key: value for key, value in config.items() if key not in _IDLE_KEYS}
     hasher = hashlib.sha256(json.dumps([known, reading], sort_keys=True).encode())
-    whole = folder / "tokenizer.json"
-    parts = [whole] if whole.exists() else sorted(path for pattern in _TOKENIZERS for path in folder.glob(pattern))
+    tokenizer = folder / "tokenizer.json"
+    parts = [tokenizer] if tokenizer.exists() else sorted(path for pattern in _TOKENIZERS for path in folder.glob(pattern))
     for path in (*parts, *weight_files(folder)):
         hasher.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         hasher.update(bytes.fromhex(file_sha256(path)))

@@ -58,18 +58,18 @@ class PromptFilter:
         text = " ".join(context.split())
         words = _WORD.findall(text)
         named = [*(word[:1].upper() + word[1:] for word in words[:1]), *words[1:]]
-        found = tuple(dict.fromkeys(name for word in named if (name := re.sub(r"['’]s?$", "", word)) in self._names))
+        names = tuple(dict.fromkeys(name for word in named if (name := re.sub(r"['’]s?$", "", word)) in self._names))
         key = " ".join(words).lower()
         if not words:
-            return Prompt(text, found, Left.BLANK)
+            return Prompt(text, names, Left.BLANK)
         if key in self._kept:
-            return Prompt(text, found, Left.REPEATED)
+            return Prompt(text, names, Left.REPEATED)
         if len(words) <= MORE_THAN and not _INNER.search(text):
-            return Prompt(text, found, Left.SIMPLE)
-        if not found:
-            return Prompt(text, found, Left.NAMELESS)
+            return Prompt(text, names, Left.SIMPLE)
+        if not names:
+            return Prompt(text, names, Left.NAMELESS)
         self._kept.add(key)
-        return Prompt(text, found, None)
+        return Prompt(text, names, None)
 
     def judged(self, contexts: Iterable[str]) -> list[Prompt]:
         """Return :meth:`judge` of each context, in order."""

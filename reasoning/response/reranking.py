@@ -93,26 +93,28 @@ def _reranked(
 ) -> Reranked:
     columns = [[of[text][metric.name].value for text in responses] for metric in reasoner.metrics]
     ranks = np.mean([ranked(column) for column in columns], axis=0).tolist()
-    found = [Candidate(number, text, rank, of[text]) for number, (text, rank) in enumerate(zip(responses, ranks, strict=True))]
-    found.sort(key=lambda one: (one.rank, one.number))
-    explained = reasoner.score(history, found[0].text, explain=True)
-    found[0] = Candidate(found[0].number, found[0].text, found[0].rank, explained)
-    return Reranked(tuple(found), edges_of(explained.values()))
+    candidates = [
+        Candidate(number, text, rank, of[text]) for number, (text, rank) in enumerate(zip(responses, ranks, strict=True))
+    ]
+    candidates.sort(key=lambda candidate: (candidate.rank, candidate.number))
+    explained = reasoner.score(history, candidates[0].text, explain=True)
+    candidates[0] = Candidate(candidates[0].number, candidates[0].text, candidates[0].rank, explained)
+    return Reranked(tuple(candidates), edges_of(explained.values()))
 
 
 def ranked(values: Sequence[float]) -> NDArray[np.float64]:
     """Return the rank of each value, 1 for the highest; equal ones share their mean rank, and NaN comes last."""
-    found = np.array([-np.inf if isnan(value) else value for value in values])
-    above = (found[None, :] > found[:, None]).sum(1)
-    equal = (found[None, :] == found[:, None]).sum(1)
+    scores = np.array([-np.inf if isnan(value) else value for value in values])
+    above = (scores[None, :] > scores[:, None]).sum(1)
+    equal = (scores[None, :] == scores[:, None]).sum(1)
     ranks: NDArray[np.float64] = above + (equal + 1) / 2
     return ranks
 
 
 def edges_of(scores: Iterable[Score]) -> tuple[Assertion, ...]:
     """Return the assertions of the graph in the evidence of scores, each once, in order."""
-    found = (edge for score in scores for piece in score.evidence.pieces for edge in _asserted(piece))
-    return tuple(dict.fromkeys(found))
+    edges = (edge for score in scores for piece in score.evidence.pieces for edge in _asserted(piece))
+    return tuple(dict.fromkeys(edges))
 
 
 def _asserted(piece: Piece) -> Iterator[Assertion]:

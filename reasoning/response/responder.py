@@ -69,7 +69,7 @@ class Perplexity:
         """Return the 95% interval of the value by a bootstrap over ``groups``, one for each turn, such as its dialogue."""
         numbers: dict[Any, int] = {}
         owner = np.array([numbers.setdefault(group, len(numbers)) for group in groups])
-        nats, tokens = (np.bincount(owner, weights=each, minlength=len(numbers)) for each in (self.nats, self.tokens))
+        nats, tokens = (np.bincount(owner, weights=per_turn, minlength=len(numbers)) for per_turn in (self.nats, self.tokens))
         means = ratios(nats, tokens, resamples=resamples, seed=seed)
         low, high = np.nanpercentile(np.exp(np.minimum(means, _LARGEST_EXPONENT)), [2.5, 97.5]).tolist()
         return low, high
@@ -87,8 +87,8 @@ def coded(model: CausalModel, turns: Sequence[Turn], longest: int = LONGEST) -> 
     rows = []
     for prompt, text in zip(before, texts, strict=True):
         ids = text[: max(1, room // 2)]
-        kept = prompt[max(0, len(prompt) - room + len(ids)) :]
-        rows.append(((model.begin, *kept, *ids), 1 + len(kept)))
+        context = prompt[max(0, len(prompt) - room + len(ids)) :]
+        rows.append(((model.begin, *context, *ids), 1 + len(context)))
     return rows
 
 
@@ -107,10 +107,10 @@ def measure(
         for batch in together([len(ids) for ids, _ in rows], model.batch_tokens):
             with torch.inference_mode():
                 losses, owners = model.nats([rows[index][0] for index in batch], [rows[index][1] for index in batch])
-            found = losses.double().cpu().numpy()
-            model.check_finite(found)
+            batch_nats = losses.double().cpu().numpy()
+            model.check_finite(batch_nats)
             indices = start + np.array(batch)
-            nats[indices] = np.bincount(owners, weights=found, minlength=len(batch))
+            nats[indices] = np.bincount(owners, weights=batch_nats, minlength=len(batch))
             tokens[indices] = np.bincount(owners, minlength=len(batch))
         progress(min(start + _AT_ONCE, len(turns)))
     return Perplexity(nats, tokens)
@@ -167,12 +167,12 @@ class Responder:
         ids = [(self.model.begin, *row[max(0, len(row) - min(room, LONGEST)) :]) for row in self.model.tokens(prompts)]
         jobs = [(index, number) for index in range(len(prompts)) for number in range(samples)]
         jobs.sort(key=lambda job: (len(ids[job[0]]), job))
-        found: dict[tuple[int, int], str] = {}
+        responses: dict[tuple[int, int], str] = {}
         for start in range(0, len(jobs), self._batch_size):
             batch = jobs[start : start + self._batch_size]
             chances = [_Chances(self.seed, prompts[index], number) for index, number in batch]
-            found.update(zip(batch, self._sample([ids[index] for index, _ in batch], chances), strict=True))
-        return [tuple(found[index, number] for number in range(samples)) for index in range(len(prompts))]
+            responses.update(zip(batch, self._sample([ids[index] for index, _ in batch], chances), strict=True))
+        return [tuple(responses[index, number] for number in range(samples)) for index in range(len(prompts))]
 
     def _sample(self, prompts: Sequence[tuple[int, ...]], chances: Sequence[_Chances]) -> list[str]:
         """Sample a response after each prompt, token by token, all rows together."""
@@ -199,17 +199,17 @@ class Responder:
                 going = [at for at, token in enumerate(drawn) if not self._ends(token)]
                 if not going:
                     break
-                kept = torch.tensor(going, device=device)
+                going_rows = torch.tensor(going, device=device)
                 if len(going) < len(live):
-                    past.batch_select_indices(kept)
+                    past.batch_select_indices(going_rows)
                 live = [live[at] for at in going]
                 tokens = torch.tensor([[drawn[at]] for at in going], device=device)
-                mask = torch.cat([mask[kept], torch.ones_like(mask[kept][:, :1])], 1)
-                positions = positions[kept][:, -1:] + 1
+                mask = torch.cat([mask[going_rows], torch.ones_like(mask[going_rows][:, :1])], 1)
+                positions = positions[going_rows][:, -1:] + 1
         return [one_line(self._text(row)) for row in rows]
 
-    def _logits(self, found: Any) -> NDArray[np.float64]:
-        logits: NDArray[np.float64] = found.double().cpu().numpy()
+    def _logits(self, output: Any) -> NDArray[np.float64]:
+        logits: NDArray[np.float64] = output.double().cpu().numpy()
         self.model.check_finite(logits)
         return logits
 
@@ -226,12 +226,12 @@ class Responder:
         logs -= math.log(float(np.exp(logs).sum()))
         order = np.argsort(-logs, kind="stable")
         reached = np.cumsum(np.exp(logs[order]))
-        least, size, most = (1 + int(np.searchsorted(reached, mass)) for mass in (self.p - close, self.p, self.p + close))
-        scores = (logs + noise)[order[:most]]
+        smallest, size, largest = (1 + int(np.searchsorted(reached, mass)) for mass in (self.p - close, self.p, self.p + close))
+        scores = (logs + noise)[order[:largest]]
         best = int(np.argmax(scores[:size]))
         if close and len(scores) > 1:
             second = float(np.partition(scores, -2)[-2])  # the highest itself, if that is outside the nucleus
-            if best >= least or second + close > scores[best]:
+            if best >= smallest or second + close > scores[best]:
                 return None
         return int(order[best])
 

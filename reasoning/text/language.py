@@ -135,13 +135,13 @@ class SpacyAnalyser:
         return [list(known[text] or ()) for text in texts]
 
     def _read(self, texts: Sequence[str]) -> Iterator[list[Token]]:
-        found: list[list[Token]] = []
+        rows: list[list[Token]] = []
         with self._lock:
             for batch in _batches([prepare(text) for text in texts]):
                 self._zone.renew()
                 docs = self.nlp.pipe((text for text, _ in batch), batch_size=_BATCH, disable=self._skipped)
-                found += [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, batch, strict=True)]
-        return iter(found)
+                rows += [self._tokens(doc, offsets) for doc, (_, offsets) in zip(docs, batch, strict=True)]
+        return iter(rows)
 
     def _tokens(self, doc: Any, offsets: list[int] | None) -> list[Token]:
         """Copy the tokens of a spaCy document."""
@@ -201,12 +201,12 @@ def lemmatizer_of_words(nlp: Language) -> Lemmatizer | None:
 def _batches(prepared: Sequence[_Prepared]) -> Iterator[list[_Prepared]]:
     batch: list[_Prepared] = []
     characters = 0
-    for one in prepared:
-        if len(batch) == _BATCH or (batch and characters + len(one[0]) > _BATCH_CHARACTERS):
+    for text_with_offsets in prepared:
+        if len(batch) == _BATCH or (batch and characters + len(text_with_offsets[0]) > _BATCH_CHARACTERS):
             yield batch
             batch, characters = [], 0
-        batch.append(one)
-        characters += len(one[0])
+        batch.append(text_with_offsets)
+        characters += len(text_with_offsets[0])
     if batch:
         yield batch
 

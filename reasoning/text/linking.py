@@ -126,8 +126,8 @@ class Linker:
 
     def link_batch(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """Return the mentions in each text; distinct new texts are analysed together, and their names resolved in one call."""
-        found = self._mentions.get_all(texts, self._link)
-        return [found[text] for text in texts]
+        mentions = self._mentions.get_all(texts, self._link)
+        return [mentions[text] for text in texts]
 
     def _link(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         analysed = self.analyser.analyse(texts)

@@ -72,8 +72,8 @@ class Parser:
     def parse_batch(self, texts: Sequence[str]) -> list[Parse]:
         """Return the parse of each text, without white space, words in order; cached texts are not parsed again."""
         with self._lock:
-            found = self._parses.get_all(texts, self._parse)
-        return [found[text] for text in texts]
+            parses = self._parses.get_all(texts, self._parse)
+        return [parses[text] for text in texts]
 
     def _parse(self, texts: Sequence[str]) -> Iterator[Parse]:
         prepared = [prepare(text) for text in texts]
@@ -86,8 +86,8 @@ class Parser:
         self._zone.words += len(doc)
         rows = doc.to_array(list(_COLUMNS)).astype(np.int64).reshape(-1, len(_COLUMNS)).tolist()
         blank = [self._string(row[0]).isspace() for row in rows]
-        kept = [index for index in range(len(rows)) if not blank[index]]
-        numbers = {index: number for number, index in enumerate(kept)}
+        indices = [index for index in range(len(rows)) if not blank[index]]
+        numbers = {index: number for number, index in enumerate(indices)}
         words = []
         sentence = -1
         ends = True

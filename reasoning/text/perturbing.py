@@ -20,15 +20,15 @@ Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 _AUXILIARY = r"is|are|was|were|am|can|could|will|would|should|must|do|does|did|has|have|had|'s|'re|'m"
 _BARE: dict[str, str] = {"ca": "can", "wo": "will"}
 AFFIRMED: Rule = (
-    re.compile(rf"\b({_AUXILIARY}|ca|wo)(n['’]t| not)\b", re.IGNORECASE), lambda found: _BARE.get(found[1].lower(), found[1]),
+    re.compile(rf"\b({_AUXILIARY}|ca|wo)(n['’]t| not)\b", re.IGNORECASE), lambda match: _BARE.get(match[1].lower(), match[1]),
 )  # fmt: skip
 _LISTED: tuple[Rule, ...] = (
-    (re.compile(rf"(?<=\w)('s|'re|'m)\b|\b({_AUXILIARY})\b", re.IGNORECASE), lambda found: f"{found[0]} not"),
+    (re.compile(rf"(?<=\w)('s|'re|'m)\b|\b({_AUXILIARY})\b", re.IGNORECASE), lambda match: f"{match[0]} not"),
     (
         re.compile(
             r"\b(i|you|we|they) (like|love|think|know|want|need|believe|enjoy|agree|hope|guess|remember)\b", re.IGNORECASE
         ),
-        lambda found: f"{found[1]} do not {found[2]}",
+        lambda match: f"{match[1]} do not {match[2]}",
     ),
 )
 
@@ -38,8 +38,8 @@ def turned(text: str) -> str:
     words = re.split(r"([\w'’]+)", text)
     changed = [_like(word, _TURN.get(word.lower().replace("’", "'"), word)) for word in words]
     after = " ".join("".join(changed).split())
-    after = re.sub(r"\b([Yy])ou (am|was)\b", lambda found: f"{found[1]}ou {'are' if found[2] == 'am' else 'were'}", after)
-    after = re.sub(r"\bI (are|were)\b", lambda found: "I am" if found[1] == "are" else "I was", after)
+    after = re.sub(r"\b([Yy])ou (am|was)\b", lambda match: f"{match[1]}ou {'are' if match[2] == 'am' else 'were'}", after)
+    after = re.sub(r"\bI (are|were)\b", lambda match: "I am" if match[1] == "are" else "I was", after)
     return after if changed != words else ""
 
 
@@ -58,6 +58,10 @@ def first_change(text: str, rules: tuple[Rule, ...]) -> str:
     return ""
 
 
-def _like(word: str, other: str) -> str:
+def _like(word: str, replacement: str) -> str:
     """Return ``other`` with a capital where ``word`` begins with one."""
-    return other[:1].upper() + other[1:] if word[:1].isupper() and word not in ("I", "I'm", "I've", "I'll", "I'd") else other
+    return (
+        replacement[:1].upper() + replacement[1:]
+        if word[:1].isupper() and word not in ("I", "I'm", "I've", "I'll", "I'd")
+        else replacement
+    )

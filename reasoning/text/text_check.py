@@ -140,10 +140,10 @@ def _words_of(text: str) -> _Words:
     vocabulary = _vocabulary()
     number = known = function = end = 0
     unknown = []
-    for found in _WORD.finditer(text):
-        word = found[0]
-        begins = not end or any(mark in ".!?\n" for mark in text[end : found.start()])
-        end = found.end()
+    for match in _WORD.finditer(text):
+        word = match[0]
+        begins = not end or any(mark in ".!?\n" for mark in text[end : match.start()])
+        end = match.end()
         if _NUMBER.fullmatch(word):
             continue
         number += 1

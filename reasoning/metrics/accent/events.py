@@ -27,7 +27,7 @@ RELATIONS = (
 )  # fmt: skip
 """The twelve relations of ATOMIC-2020 that ACCENT extracts, in the order in which tuples are returned."""
 
-_PLACE = {relation: place for place, relation in enumerate(RELATIONS)}
+_PLACE = {relation: position for position, relation in enumerate(RELATIONS)}
 
 
 class Kind(StrEnum):
@@ -88,9 +88,9 @@ class Extractor(Protocol):
 def in_order(tuples: Iterable[EventTuple]) -> list[EventTuple]:
     """Return distinct ``tuples`` by head, relation and tail, ordered by relation, then as given."""
     first: dict[tuple[str, str, str], EventTuple] = {}
-    for one in tuples:
-        first.setdefault(one[:3], one)
-    return sorted(first.values(), key=lambda one: _PLACE[one.relation])
+    for event_tuple in tuples:
+        first.setdefault(event_tuple[:3], event_tuple)
+    return sorted(first.values(), key=lambda event_tuple: _PLACE[event_tuple.relation])
 
 
 # Normal forms of heads and tails, and comparison keys.
@@ -154,10 +154,10 @@ def head_form(text: str) -> str:
     before = verb_place(words)
     verb = words[before]
     if "not" in words[:before] and agrees and verb not in INVARIABLE:
-        others = [word for word in words[:before] if word != "not"]
+        auxiliaries = [word for word in words[:before] if word != "not"]
         base = base_form(verb)
-        rest = ["is", "not"] if base == "be" else [verb, "not"] if is_past(verb) and verb in ("was", "had") else None
-        words = [*others, *(rest or ["did" if is_past(verb) else "does", "not", base]), *words[before + 1 :]]
+        negated = ["is", "not"] if base == "be" else [verb, "not"] if is_past(verb) and verb in ("was", "had") else None
+        words = [*auxiliaries, *(negated or ["did" if is_past(verb) else "does", "not", base]), *words[before + 1 :]]
     elif agrees:
         words = [*words[:before], third_person(verb), *words[before + 1 :]]
     return " ".join((*subject, *words))
@@ -227,8 +227,8 @@ def comparison_key(text: str, relation: str | None = None) -> str:
         phrase = _based(_FEELING.sub(r"\g<denied>", phrase))
     phrase = " ".join((*subject, _DENIED.sub("not ", phrase)))
     own = "PersonY's" if relation in OF_OTHERS else "PersonX's"
-    kept = ["their" if word == own or word in _POSSESSIVES else word for word in phrase.split() if word not in _ARTICLES]
-    key = " ".join(word for index, word in enumerate(kept) if word != "their" or kept[index - 1 : index] != ["their"])
+    words = ["their" if word == own or word in _POSSESSIVES else word for word in phrase.split() if word not in _ARTICLES]
+    key = " ".join(word for index, word in enumerate(words) if word != "their" or words[index - 1 : index] != ["their"])
     return key or phrase or full
 
 
@@ -252,13 +252,13 @@ def _without_subject(text: str, relation: str | None) -> list[str] | None:
     words = text.split()
     while len(words) > 1 and words[0] in _LEADING:
         words = words[1:]
-    subject, rest = split_subject(" ".join(words))
+    subject, predicate = split_subject(" ".join(words))
     if not subject:
         return words
-    other = relation in OF_OTHERS
-    named = "PersonY" if other else "PersonX"
-    if subject == [named] or (len(subject) == 1 and not subject[0].startswith("Person") and (other or subject[0] == "they")):
-        return rest
+    of_other = relation in OF_OTHERS
+    named = "PersonY" if of_other else "PersonX"
+    if subject == [named] or (len(subject) == 1 and not subject[0].startswith("Person") and (of_other or subject[0] == "they")):
+        return predicate
     return None
 
 

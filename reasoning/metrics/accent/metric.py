@@ -72,10 +72,15 @@ class Accent(BatchScoring):
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score a batch, each distinct tuple once; with ``explain`` the closest known tails are looked up in the graph."""
-        found = [[one for one in row if self.tuples in ("all", one.kind)] for row in self.extractor.extract_batch(items)]
-        triples: dict[Triple, TupleScore | None] = {(one.head, one.relation, one.tail): None for row in found for one in row}
+        rows = [
+            [event_tuple for event_tuple in row if self.tuples in ("all", event_tuple.kind)]
+            for row in self.extractor.extract_batch(items)
+        ]
+        triples: dict[Triple, TupleScore | None] = {
+            (event_tuple.head, event_tuple.relation, event_tuple.tail): None for row in rows for event_tuple in row
+        }
         triples.update(zip(triples, self.scorer.score(list(triples)), strict=True))
-        return [self._score(item, row, triples, explain) for item, row in zip(items, found, strict=True)]
+        return [self._score(item, row, triples, explain) for item, row in zip(items, rows, strict=True)]
 
     def _score(self, item: Item, tuples: Sequence[EventTuple], scores: dict[Triple, Any], explain: bool) -> Score:
         if not tuples:
@@ -83,29 +88,31 @@ class Accent(BatchScoring):
                 return no_score(NO_TUPLES, self.signature)
             base = Piece("base", PAPER_PRIOR, PAPER_PRIOR, name="no event tuple")
             return Score(PAPER_PRIOR, Evidence((base,), IN_THE_PAPER), self.signature)
-        judged = [scores[one.head, one.relation, one.tail] for one in tuples]
+        judged = [scores[event_tuple.head, event_tuple.relation, event_tuple.tail] for event_tuple in tuples]
         provenance = self.provenance if explain else None
-        pieces = tuple(_piece(item, one, score, len(tuples), provenance) for one, score in zip(tuples, judged, strict=True))
+        pieces = tuple(
+            _piece(item, event_tuple, score, len(tuples), provenance) for event_tuple, score in zip(tuples, judged, strict=True)
+        )
         notes = "; ".join(dict.fromkeys(score.note for score in judged if score.note))
         return Score(sum(piece.share for piece in pieces), Evidence(pieces, notes), self.signature)
 
 
-def _piece(item: Item, one: EventTuple, score: TupleScore, parts: int, provenance: Provenance | None) -> Piece:
+def _piece(item: Item, event_tuple: EventTuple, score: TupleScore, parts: int, provenance: Provenance | None) -> Piece:
     """The evidence for one of ``parts`` tuples, with the known tails that are closest to its tail."""
     share = score.value / parts
     rests_on = tuple(
-        _known(close, one.relation, share if not index else 0.0, provenance) for index, close in enumerate(score.closest)
+        _known(close, event_tuple.relation, share if not index else 0.0, provenance) for index, close in enumerate(score.closest)
     )
     made_of = tuple(Piece("part", value, 0.0, name=name) for name, value in score.parts)
-    turn = one.head_at.turn if one.head_at else None
+    turn = event_tuple.head_at.turn if event_tuple.head_at else None
     return Piece(
         "tuple",
         score.value,
         share,
-        response=_mention(item, one.tail_at, one.tail),
+        response=_mention(item, event_tuple.tail_at, event_tuple.tail),
         turn=turn,
-        history=_mention(item, one.head_at, one.head) if turn is not None else None,
-        name=f"{one.head} -{one.relation}-> {one.tail}",
+        history=_mention(item, event_tuple.head_at, event_tuple.head) if turn is not None else None,
+        name=f"{event_tuple.head} -{event_tuple.relation}-> {event_tuple.tail}",
         rests_on=(*rests_on, *made_of),
     )
 
@@ -117,11 +124,11 @@ def _known(close: CloseTail, relation: str, share: float, provenance: Provenance
     """
     tail = close.tail
     path = provenance.path(tail, relation) if provenance else None
-    found = path is not None
+    asserted = path is not None
     if path is None:
         assertion = tail.assertion(relation)
         path = GraphPath((assertion.head, assertion.tail), (assertion,))
-    return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path, asserted=found)
+    return Piece(f"{tail.origin}-tail", close.similarity, share, name=tail.text, path=path, asserted=asserted)
 
 
 def _mention(item: Item, where: Where | None, event: str) -> Mention | None:
@@ -183,7 +190,9 @@ def make(
     if profile == "paper":
         extractor, encoder = extractor or "t5", encoder or PAPER_ENCODER
     extractor = extractor or "rules"
-    found = _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
+    opened_extractor = (
+        _extractor(extractor, graph, extractor_model, pipeline, device) if isinstance(extractor, str) else extractor
+    )
     resources = ScorerResources(graph, encoder=encoder, device=device, dtype=dtype, progress=progress)
     chosen = scorer or default_scorer(tails_asked=bool(nearest or comet or model))
     if profile == "paper" and scorer is None:
@@ -193,7 +202,7 @@ def make(
         if "tails" in SCORER_REGISTRY.kind(chosen).options():
             tails = resources.tails(nearest=nearest, threshold=threshold, comet=comet, remember=remember)
         chosen = resources.scorer(chosen, tails=tails, model=model, probe=probe, comet=comet)
-    return Accent(graph, found, chosen, profile=profile, tuples=tuples)
+    return Accent(graph, opened_extractor, chosen, profile=profile, tuples=tuples)
 
 
 def _check(what: str, value: str, known: Sequence[str]) -> None:
@@ -213,9 +222,9 @@ def _equation_1(resources: ScorerResources, comet: Any, remember: bool) -> Tuple
 
 def _extractor(name: str, graph: KnowledgeGraph, model: str | Path | None, pipeline: Any, device: str | None) -> Extractor:
     """Open an extractor with those of the metric's options that it accepts."""
-    given = {"model": model, "pipeline": pipeline, "device": device}
+    values = {"model": model, "pipeline": pipeline, "device": device}
     known = EXTRACTOR_REGISTRY.kind(name).options()
-    options = {option: value for option, value in given.items() if value is not None and option in known}
+    options = {option: value for option, value in values.items() if value is not None and option in known}
     if model is not None and "model" not in known:
         raise InputError(f"the extractor {name} has no model; leave out extractor_model, or use the extractor t5")
     return open_extractor(name, graph, **options)

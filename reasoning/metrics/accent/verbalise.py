@@ -44,8 +44,8 @@ def statement(tail: str, relation: str) -> str:
         return f"{subject} {progressive(form)}"
     if form.startswith("not to "):
         return f"{subject} does not {form.removeprefix('not to ')}"
-    verb, _, rest = progressive(form.removeprefix("to ")).partition(" ")
-    return f"{subject} {third_person(verb)} {rest}".strip()
+    verb, _, complement = progressive(form.removeprefix("to ")).partition(" ")
+    return f"{subject} {third_person(verb)} {complement}".strip()
 
 
 # Capitals and agreement. Tuples come in lower case or as they were typed, with verbs in any form (``PersonX hopes PersonY be
@@ -76,7 +76,7 @@ def with_capitals(form: str, typed: str) -> str:
         for index, word in enumerate(words)
         if word != word.lower() and not _PEOPLE.fullmatch(word) and (index or word[1:] != word[1:].lower())
     }
-    return _WORD.sub(lambda found: names.get(found[0], found[0]), form) if names else form
+    return _WORD.sub(lambda match: names.get(match[0], match[0]), form) if names else form
 
 
 def agreeing(clause: str) -> str:
@@ -142,7 +142,7 @@ def as_prompt(event: str, inferred: str) -> str:
 
 
 def _named(form: str, typed: str) -> str:
-    named = _PERSON.sub(lambda found: _NAMES[found[0]], with_capitals(form, typed))
+    named = _PERSON.sub(lambda match: _NAMES[match[0]], with_capitals(form, typed))
     return agreeing(named).replace("can not ", "cannot ").strip(". ")[:_LONGEST]
 
 
@@ -153,8 +153,8 @@ def _inferred(tail: str, relation: str) -> str:
     named = " ".join(subject) if words and subject and subject[0].startswith("Person") else ""
     if named and relation in WANTS and (named == own or words[0] == "to"):
         return f"{opening} {named} {_wished(words, relation)}"
-    whole = named or relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr")
-    if whole and not (named == own and relation in _FELT):
+    is_clause = named or relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr")
+    if is_clause and not (named == own and relation in _FELT):
         meanwhile = relation == "HasSubEvent" and named != own
         return f"{_MEANWHILE if meanwhile else opening} {clause}"
     if relation == "HasSubEvent":
@@ -169,15 +169,15 @@ def _wished(words: Sequence[str], relation: str) -> str:
     if words[0] == "to":
         return f"{verb}s {phrase}"
     denied = words[0] in ("does", "is") and words[1:2] == ["not"] and len(words) > 2
-    rest = (["be"] if words[0] == "is" else []) + list(words[2:]) if denied else list(words)
-    index = verb_place(rest)
-    if rest[index] in _MODALS and rest[index + 1 : index + 2] not in ([], ["not"]):
-        rest = [*rest[:index], *rest[index + 1 :]]
-    base = base_form(rest[index])
-    tells = base in _MODALS | _WISHES or is_past(rest[index]) or (base in _AIMS and "to" in rest[index + 1 : index + 3])
+    predicate = (["be"] if words[0] == "is" else []) + list(words[2:]) if denied else list(words)
+    index = verb_place(predicate)
+    if predicate[index] in _MODALS and predicate[index + 1 : index + 2] not in ([], ["not"]):
+        predicate = [*predicate[:index], *predicate[index + 1 :]]
+    base = base_form(predicate[index])
+    tells = base in _MODALS | _WISHES or is_past(predicate[index]) or (base in _AIMS and "to" in predicate[index + 1 : index + 3])
     if tells or (needed and (denied or base in _STATES)):
         return phrase
-    phrase = " ".join([*rest[:index], base, *rest[index + 1 :]])
+    phrase = " ".join([*predicate[:index], base, *predicate[index + 1 :]])
     return f"does not want to {phrase}" if denied else f"{verb}s to {phrase}"
 
 

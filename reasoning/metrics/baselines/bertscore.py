@@ -80,9 +80,9 @@ class BertScore(Compared):
 
     def _best(self, pair: Pair, embedded: dict[str, _Embedded], explain: bool) -> Comparison:
         response = embedded[pair.response]
-        found = [_match(response, embedded[reference], explain) for reference in pair.references]
-        index = max(range(len(found)), key=lambda index: found[index].value)
-        value, pieces = found[index]
+        comparisons = [_match(response, embedded[reference], explain) for reference in pair.references]
+        index = max(range(len(comparisons)), key=lambda index: comparisons[index].value)
+        value, pieces = comparisons[index]
         return Comparison(value, (*pieces, *nearest(pair, index)) if explain else ())
 
     def _embedded(self, texts: Sequence[str]) -> dict[str, _Embedded]:
@@ -110,7 +110,7 @@ class BertScore(Compared):
         with torch.inference_mode():
             states = self._model(input_ids=tokens, attention_mask=mask, output_hidden_states=True).hidden_states[self.layer]
             unit = torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
-        return [unit[row, : len(one)] for row, one in enumerate(ids)]
+        return [unit[row, : len(row_ids)] for row, row_ids in enumerate(ids)]
 
 
 def make(
@@ -151,17 +151,22 @@ def _match(response: _Embedded, reference: _Embedded, explain: bool) -> Comparis
         ("recall", recall, _pairs(reference, response, cosines.T, value / 2)),
     )
     return Comparison(
-        min(value, 1.0), tuple(Piece("side", one, value / 2, name=name, rests_on=rows) for name, one, rows in sides)
+        min(value, 1.0), tuple(Piece("side", mean, value / 2, name=name, rests_on=rows) for name, mean, rows in sides)
     )
 
 
-def _pairs(one: _Embedded, other: _Embedded, cosines: NDArray[np.float32], share: float) -> tuple[Piece, ...]:
+def _pairs(tokens_of: _Embedded, nearest_in: _Embedded, cosines: NDArray[np.float32], share: float) -> tuple[Piece, ...]:
     """Return each token of ``one`` with its most similar token of ``other``; the shares add up to ``share``."""
-    rows = np.flatnonzero(one.weighted)
+    rows = np.flatnonzero(tokens_of.weighted)
     matches = cosines[rows].argmax(1)
     values = cosines[rows, matches].astype(np.float64)
     total = values.sum()
     return tuple(
-        Piece("match", float(value), share * float(value / total), name=f'"{one.tokens[row]}" like "{other.tokens[match]}"')
+        Piece(
+            "match",
+            float(value),
+            share * float(value / total),
+            name=f'"{tokens_of.tokens[row]}" like "{nearest_in.tokens[match]}"',
+        )
         for row, match, value in zip(rows, matches, values, strict=True)
     )

@@ -38,11 +38,11 @@ class FollowUps(NamedTuple):
 def qualities() -> Mapping[str, FollowUps]:
     """Return the follow-ups of every quality of the paper, first the qualities of a turn, then those of a whole dialogue."""
     text = files(__package__).joinpath("follow_ups.json").read_text(encoding="utf-8")
-    held = json.loads(text)
+    follow_ups = json.loads(text)
     return {
         quality: FollowUps(tuple(sets["positive"]), tuple(sets["negative"]))
         for level in ("turn", "dialogue")
-        for quality, sets in held[level].items()
+        for quality, sets in follow_ups[level].items()
     }
 
 
@@ -77,9 +77,11 @@ class Fed(BatchScoring):
         return [self._score([-float(loss) for loss in row], explain) for row in losses.reshape(len(items), len(self._weights))]
 
     def _score(self, likelihoods: Sequence[float], explain: bool) -> Score:
-        rows = [(text, one, weight * one) for (text, weight), one in zip(self._weights, likelihoods, strict=True)]
+        rows = [
+            (text, likelihood, weight * likelihood) for (text, weight), likelihood in zip(self._weights, likelihoods, strict=True)
+        ]
         pieces = (
-            tuple(Piece("follow-up", one, share, name=f'log-likelihood of "{text}"') for text, one, share in rows)
+            tuple(Piece("follow-up", likelihood, share, name=f'log-likelihood of "{text}"') for text, likelihood, share in rows)
             if explain
             else ()
         )

@@ -116,8 +116,8 @@ def make_bleu(*, lowercase: bool = False) -> Compared:
     bleu = need("sacrebleu.metrics", "baselines").BLEU(lowercase=lowercase, effective_order=True)
 
     def compare(pair: Pair, explain: bool) -> Comparison:
-        found = bleu.sentence_score(pair.response, list(pair.references))
-        return Comparison(min(float(found.score), 100.0), _bleu_parts(found) if explain else ())
+        score = bleu.sentence_score(pair.response, list(pair.references))
+        return Comparison(min(float(score.score), 100.0), _bleu_parts(score) if explain else ())
 
     return Compared("bleu", _signature("bleu", bleu), compare)
 
@@ -152,15 +152,15 @@ def _signature(name: str, metric: Any) -> Signature:
     return Signature(name, (*parts, ("sacrebleu", str(info["version"]))), OVERLAP_VERSION)
 
 
-def _bleu_parts(found: Any) -> tuple[Piece, ...]:
+def _bleu_parts(score: Any) -> tuple[Piece, ...]:
     """Return the n-gram precisions and the brevity penalty; BLEU is their geometric mean times the penalty."""
-    rows = zip(found.counts, found.totals, found.precisions, strict=True)
+    rows = zip(score.counts, score.totals, score.precisions, strict=True)
     parts = [
         part(f"{length}-gram precision in percent ({count} of {total})", float(precision))
         for length, (count, total, precision) in enumerate(rows, 1)
         if total
     ]
-    return (*parts, part(f"brevity penalty ({found.sys_len} tokens beside {found.ref_len})", float(found.bp)))
+    return (*parts, part(f"brevity penalty ({score.sys_len} tokens beside {score.ref_len})", float(score.bp)))
 
 
 def _runs(response: str, reference: str) -> list[Piece]:
@@ -169,10 +169,10 @@ def _runs(response: str, reference: str) -> list[Piece]:
     rows = []
     counted = zip(ngrams(response, 6, False), ngrams(reference, 6, False), strict=True)
     for length, (ours, theirs) in enumerate(counted, 1):
-        found, given, wanted = (counts.total() for counts in (ours & theirs, ours, theirs))
-        if given and wanted:
-            name = f"character {length}-gram F2 in percent ({found} of {given} are right, of {wanted} wanted)"
-            rows.append(part(name, 500 * found / (4 * wanted + given)))
+        shared, in_response, in_reference = (counts.total() for counts in (ours & theirs, ours, theirs))
+        if in_response and in_reference:
+            name = f"character {length}-gram F2 in percent ({shared} of {in_response} are right, of {in_reference} wanted)"
+            rows.append(part(name, 500 * shared / (4 * in_reference + in_response)))
     return rows
 
 
@@ -199,11 +199,11 @@ def make_rouge(*, stemmer: bool = False) -> Compared:
         for index, text in enumerate(pair.references):
             reference = tokenize(text)
             rows = _rows(response, reference)
-            each = 2 / max(len(response) + len(reference), 1)
-            value = each * (len(reference) - rows[-1].bit_count())
+            share = 2 / max(len(response) + len(reference), 1)
+            value = share * (len(reference) - rows[-1].bit_count())
             if value > best.value:
                 words = _common(response, reference, rows) if explain else ()
-                pieces = tuple(Piece("word", 1.0, each, name=f'"{word}"') for word in words)
+                pieces = tuple(Piece("word", 1.0, share, name=f'"{word}"') for word in words)
                 best = Comparison(value, (*pieces, *nearest(pair, index)) if explain else ())
         return best
 
@@ -232,7 +232,7 @@ def _rows(response: Sequence[str], reference: Sequence[str]) -> list[int]:
 
 def _common(response: Sequence[str], reference: Sequence[str], rows: Sequence[int]) -> tuple[str, ...]:
     """Return one longest common subsequence, read from the end of the table."""
-    found = []
+    words = []
     at, until = len(response), len(reference)
     while at and until:
         below = (1 << until) - 1
@@ -242,8 +242,8 @@ def _common(response: Sequence[str], reference: Sequence[str], rows: Sequence[in
             until -= 1
         else:
             at, until = at - 1, until - 1
-            found.append(reference[until])
-    return tuple(reversed(found))
+            words.append(reference[until])
+    return tuple(reversed(words))
 
 
 # The metric ``meteor``: words matched exactly, by stem and by synonym, with a penalty for differences in order.
@@ -289,13 +289,13 @@ def _meteor_pieces(
     response: Sequence[str], reference: Sequence[str], matches: Sequence[tuple[int, int]], value: float
 ) -> tuple[Piece, ...]:
     """Return the matched words, the precision, the recall and the penalty for runs."""
-    runs = sum(one not in {(left + 1, right + 1) for left, right in matches} for one in matches)
-    found = len(matches)
+    runs = sum(match not in {(ours + 1, theirs + 1) for ours, theirs in matches} for match in matches)
+    number = len(matches)
     return (
-        *(Piece("word", 1.0, value / found, name=_word_pair(response[ours], reference[theirs])) for ours, theirs in matches),
-        part(f"precision ({found} of {len(response)} words)", found / len(response)),
-        part(f"recall ({found} of {len(reference)} words)", found / len(reference)),
-        part(f"penalty ({runs} runs of {found} words)", 0.5 * (runs / found) ** 3 if found else 0.0),
+        *(Piece("word", 1.0, value / number, name=_word_pair(response[ours], reference[theirs])) for ours, theirs in matches),
+        part(f"precision ({number} of {len(response)} words)", number / len(response)),
+        part(f"recall ({number} of {len(reference)} words)", number / len(reference)),
+        part(f"penalty ({runs} runs of {number} words)", 0.5 * (runs / number) ** 3 if number else 0.0),
     )
 
 

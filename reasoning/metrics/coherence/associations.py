@@ -88,15 +88,15 @@ class AssociationGraph:
     def between(self, sources: Ids, targets: Ids) -> Floats:
         """Return the weight of the edge from each source to each target, 0 where there is none, shape (sources, targets)."""
         result = np.zeros((len(sources), len(targets)), dtype=np.float32)
-        wanted = targets.astype(self._targets.dtype)
+        sought = targets.astype(self._targets.dtype)
         for row, source in enumerate(sources.tolist()):
             start, end = int(self._offsets[source]), int(self._offsets[source + 1])
             if start == end:
                 continue
             successors = self._targets[start:end]
-            indices = successors.searchsorted(wanted)
+            indices = successors.searchsorted(sought)
             indices[indices == end - start] = 0
-            (there,) = (successors[indices] == wanted).nonzero()
+            (there,) = (successors[indices] == sought).nonzero()
             if len(there):
                 result[row, there] = self._weights[start:end][indices[there]]
         return result
@@ -157,7 +157,7 @@ def words_of(text: str) -> list[Term]:
     """Return the words of a text from left to right, with repetitions; cached for the last few thousand texts."""
     words = _words.get(text)
     if words is None:
-        words = tuple(Term(found[0].translate(_APART).lower(), *found.span()) for found in _WORD.finditer(text))
+        words = tuple(Term(match[0].translate(_APART).lower(), *match.span()) for match in _WORD.finditer(text))
         if len(text) <= _LONGEST_CACHED:
             _words.put(text, words)
     return list(words)
@@ -166,7 +166,10 @@ def words_of(text: str) -> list[Term]:
 def terms_of(text: str) -> list[Term]:
     """Return the distinct terms of a text at their first positions: words, then pairs, from left to right."""
     words = words_of(text)
-    pairs = (Term(f"{one.text} {two.text}", one.start, two.end) for one, two in pairwise(words))
+    pairs = (
+        Term(f"{first_word.text} {second_word.text}", first_word.start, second_word.end)
+        for first_word, second_word in pairwise(words)
+    )
     first: dict[str, Term] = {}
     for term in (*words, *pairs):
         first.setdefault(term.text, term)

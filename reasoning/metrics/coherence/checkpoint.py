@@ -62,13 +62,13 @@ class SelectionHead:
         summands = [side @ linear for side, linear in zip(sides, maps, strict=True)]
         answer = summands.pop()
         bias = np.broadcast_to(self.context_bias, answer.shape)
-        whole = summands[0] + summands[1] + bias
-        wanted = answer + self.response_bias
-        lengths = np.linalg.norm(whole, axis=1) * np.linalg.norm(wanted, axis=1)
-        parts = np.stack([(side * wanted).sum(axis=1) for side in (*summands, bias)], axis=1)
-        found: Floats = parts / np.maximum(lengths, 1e-9)[:, None]
-        cosines: Floats = np.clip(found.sum(axis=1), -1, 1)
-        return cosines, found
+        context_vectors = summands[0] + summands[1] + bias
+        response_vectors = answer + self.response_bias
+        lengths = np.linalg.norm(context_vectors, axis=1) * np.linalg.norm(response_vectors, axis=1)
+        parts = np.stack([(side * response_vectors).sum(axis=1) for side in (*summands, bias)], axis=1)
+        shares: Floats = parts / np.maximum(lengths, 1e-9)[:, None]
+        cosines: Floats = np.clip(shares.sum(axis=1), -1, 1)
+        return cosines, shares
 
     def _standard(self, vectors: Floats) -> Floats:
         standard: Floats = (vectors - self.mean) / self.scale
@@ -147,8 +147,8 @@ class Checkpoint:
     @property
     def weights(self) -> Weights:
         """The bias and the weights of the parts."""
-        found = weights_in(self.header)
-        return Weights(found["bias"], tuple(found[part] for part in PARTS))
+        values = weights_in(self.header)
+        return Weights(values["bias"], tuple(values[part] for part in PARTS))
 
     def _check(self, name: str) -> None:
         """Raise :class:`ModelError` when a file's checksum is not that of the header."""
@@ -202,11 +202,11 @@ def weights_in(header: Mapping[str, Any]) -> Mapping[str, float]:
 
 def open_encoder_of(checkpoint: Checkpoint, encoder: str | Path | None, *, device: str | None = None) -> TextEncoder:
     """Open the encoder that a checkpoint was trained with, from ``encoder`` when it is not where the checkpoint says."""
-    wanted = checkpoint.header["encoder"]
-    opened = open_encoder(wanted.get("id") if encoder is None else encoder, device=device)
-    if opened.signature != wanted["signature"]:
+    trained_over = checkpoint.header["encoder"]
+    opened = open_encoder(trained_over.get("id") if encoder is None else encoder, device=device)
+    if opened.signature != trained_over["signature"]:
         raise ModelError(
-            f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {wanted['signature']}, and"
+            f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {trained_over['signature']}, and"
             f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
         )
     return opened

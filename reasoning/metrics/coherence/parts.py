@@ -171,9 +171,9 @@ class Repetition:
 
 def overlap(words: Counter[str], text: str) -> float:
     """Return Dice's coefficient of counted words and those of a text, 0..1."""
-    others = Counter(word.text for word in words_of(text))
-    total = words.total() + others.total()
-    return 2 * (words & others).total() / total if total else 0.0
+    text_words = Counter(word.text for word in words_of(text))
+    total = words.total() + text_words.total()
+    return 2 * (words & text_words).total() / total if total else 0.0
 
 
 def make_repetition() -> PartMetric:
@@ -213,10 +213,10 @@ class Association:
 
     def _one(self, turn: Turn, response: str, explain: bool) -> Measure:
         terms, numbers = self._known(response)
-        wanted, callers = self._known(turn.text)
+        turn_terms, callers = self._known(turn.text)
         if not terms:
             return Measure(0.0, note=UNKNOWN)
-        if not wanted:
+        if not turn_terms:
             return Measure(0.0, note=UNKNOWN_TURN)
         edges = self.graph.between(callers, numbers)
         worth = edges.max(axis=0).astype(float)
@@ -226,7 +226,7 @@ class Association:
             return Measure(value)
         strongest = edges.argmax(axis=0)
         pieces = [
-            _piece(turn, wanted[caller], response, term, weight, share)
+            _piece(turn, turn_terms[caller], response, term, weight, share)
             for caller, term, weight, share in zip(strongest.tolist(), terms, worth.tolist(), shares.tolist(), strict=True)
             if weight
         ]  # fmt: skip

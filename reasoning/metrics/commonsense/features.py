@@ -173,13 +173,13 @@ class TripleFeatures:
 
     def counts(self, items: Sequence[Item]) -> NDArray[np.float64]:
         """Return the one-hop and the two-hop counts of each item, shape ``(len(items), 2)``; whole numbers, >= 0."""
-        wanted = self._concept_sets(items)
-        known = self._counts.get_all(wanted, self._count_triples)
-        return np.array([known[sets] for sets in wanted], dtype=np.float64).reshape(len(items), 2)
+        concept_sets = self._concept_sets(items)
+        known = self._counts.get_all(concept_sets, self._count_triples)
+        return np.array([known[sets] for sets in concept_sets], dtype=np.float64).reshape(len(items), 2)
 
-    def _count_triples(self, wanted: Sequence[_ConceptSets]) -> Iterable[tuple[float, float]]:
+    def _count_triples(self, concept_sets: Sequence[_ConceptSets]) -> Iterable[tuple[float, float]]:
         column = COUNTS.index(self.count)
-        return zip(*(count_triples_many(self.graph, wanted, hops)[:, column].tolist() for hops in (1, 2)), strict=True)
+        return zip(*(count_triples_many(self.graph, concept_sets, hops)[:, column].tolist() for hops in (1, 2)), strict=True)
 
     def _concept_sets(self, items: Sequence[Item]) -> list[_ConceptSets]:
         turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
@@ -201,8 +201,8 @@ class TripleFeatures:
         first = {mention.concept: mention for mention in first_mentions(response)}
         pieces = []
         for path in counted_chains(self.graph, list(latest), list(first), hops, self.count, limit):
-            found = latest[path.nodes[0]]
-            pieces.append(Piece("triple", 1.0, 0.0, first[path.nodes[-1]], found.turn, found.mention, path.hops, path))
+            earlier = latest[path.nodes[0]]
+            pieces.append(Piece("triple", 1.0, 0.0, first[path.nodes[-1]], earlier.turn, earlier.mention, path.hops, path))
         return pieces
 
 

@@ -81,8 +81,8 @@ class Commonsense(BatchScoring):
         return [
             no_score(NO_WORD, self.signature)
             if not count_words(item.response)
-            else Score(score, Evidence(found, self._note(row, score)), self.signature)
-            for item, score, row, found in zip(items, scores.tolist(), values, pieces, strict=True)
+            else Score(score, Evidence(evidence, self._note(row, score)), self.signature)
+            for item, score, row, evidence in zip(items, scores.tolist(), values, pieces, strict=True)
         ]
 
     def _note(self, values: Matrix, score: float) -> str:
@@ -108,11 +108,11 @@ class Commonsense(BatchScoring):
         triples = self.features.triples
         if name not in _HOPS or triples is None or not value:
             return ()
-        found = triples.evidence(item, 1 if name == "one_hop" else 2, limit=self.evidence) if self.evidence else []
-        named = [replace(piece, share=share / value) for piece in found]
-        rest = value - len(named)
-        if rest > 0:
-            named.append(Piece("triple", rest, share * rest / value, name=f"further {triples.count}"))
+        listed = triples.evidence(item, 1 if name == "one_hop" else 2, limit=self.evidence) if self.evidence else []
+        named = [replace(piece, share=share / value) for piece in listed]
+        unlisted = value - len(named)
+        if unlisted > 0:
+            named.append(Piece("triple", unlisted, share * unlisted / value, name=f"further {triples.count}"))
         return tuple(named)
 
 
@@ -146,10 +146,10 @@ def make(
     return Commonsense(regressor, features, evidence=evidence)
 
 
-def _language_model(regressor: Regressor, given: CausalModel | str | Path | None) -> CausalModel | str | Path | None:
+def _language_model(regressor: Regressor, model: CausalModel | str | Path | None) -> CausalModel | str | Path | None:
     """Return the language model for losses: the given one, or the one of the training if it has an id."""
-    if given is not None or not set(regressor.features) & set(LOSSES):
-        return given
+    if model is not None or not set(regressor.features) & set(LOSSES):
+        return model
     used: Any = regressor.facts.get("language_model")
     used = used if isinstance(used, dict) else {}
     if not used.get("id"):

@@ -79,8 +79,8 @@ class Regressor:
 
     def predict_unbounded(self, values: Matrix) -> Matrix:
         """Return the mean output of the networks, which may be slightly outside the ratings' range."""
-        seen = np.clip(transform(values, self.features), self.low, self.high)
-        layer = np.broadcast_to((seen - self.mean) / self.scale, (len(self.weights[0]), *values.shape))
+        inputs = np.clip(transform(values, self.features), self.low, self.high)
+        layer = np.broadcast_to((inputs - self.mean) / self.scale, (len(self.weights[0]), *values.shape))
         for number, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True), 1):
             layer = layer @ weights + biases[:, None, :]
             if number < len(self.weights):

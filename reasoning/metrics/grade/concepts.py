@@ -146,33 +146,33 @@ class EncodedVectors:
         rows = np.full(len(distinct), -1, np.int64)
         if self._index is not None:
             rows = np.asarray(self._index.ids(distinct), np.int64)
-        found = np.zeros((len(distinct), self.dimension), np.float16)
-        there = np.zeros(len(distinct), bool) if self._disk is None else self._disk.read(rows, found)
+        vectors = np.zeros((len(distinct), self.dimension), np.float16)
+        there = np.zeros(len(distinct), bool) if self._disk is None else self._disk.read(rows, vectors)
         for index in np.flatnonzero(~there):
             vector = self._memory.get(distinct[index])
             if vector is not None:
-                found[index], there[index] = vector, True
+                vectors[index], there[index] = vector, True
         missing = np.flatnonzero(~there)
         if len(missing):
             texts = [text_of(distinct[index]) for index in missing]
             fresh = self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
-            found[missing] = fresh
+            vectors[missing] = fresh
             if self._disk is not None:
                 self._disk.write(rows[missing], fresh)
             for index, vector in zip(missing, fresh, strict=True):
                 if self._disk is None or rows[index] < 0:
                     self._memory[distinct[index]] = vector
         where = {concept: index for index, concept in enumerate(distinct)}
-        return found[[where[concept] for concept in concepts]].astype(np.float32)
+        return vectors[[where[concept] for concept in concepts]].astype(np.float32)
 
     def of_nodes(self, nodes: NDArray[Any]) -> Floats:
         """See :class:`NodeVectors`."""
-        found = np.zeros((len(nodes), self.dimension), np.float16)
-        missing = np.ones(len(nodes), bool) if self._disk is None else ~self._disk.read(nodes, found)
+        vectors = np.zeros((len(nodes), self.dimension), np.float16)
+        missing = np.ones(len(nodes), bool) if self._disk is None else ~self._disk.read(nodes, vectors)
         if missing.any():
             assert self._index is not None, "nodes are numbers of an index"
-            found[missing] = self.of([self._index.uri(node) for node in nodes[missing].tolist()])
-        return found.astype(np.float32)
+            vectors[missing] = self.of([self._index.uri(node) for node in nodes[missing].tolist()])
+        return vectors.astype(np.float32)
 
 
 class _DiskCache:
@@ -245,7 +245,7 @@ class Neighbourhood:
 
     def neighbours(self, concept: str, hop: int) -> list[str]:
         """Return the neighbours at exactly ``hop`` (1, 2, …) whose vectors are averaged, best first."""
-        return [one.uri for one in self.graph.neighbours(concept, hop, self.limits[hop - 1])]
+        return [neighbour.uri for neighbour in self.graph.neighbours(concept, hop, self.limits[hop - 1])]
 
     def _compute(self, concepts: Sequence[str]) -> Iterable[Floats]:
         """Return the rows of at least one concept; the vectors of all are looked up together."""
@@ -254,9 +254,9 @@ class Neighbourhood:
             nodes = index.ids(concepts)
             if (nodes >= 0).all():
                 return self._of_nodes(index, nodes, self.vectors)
-        groups = [[[one], *(self.neighbours(one, hop) for hop in range(1, 1 + len(self.limits)))] for one in concepts]
-        wanted = list(dict.fromkeys(uri for hops in groups for uris in hops for uri in uris))
-        vectors = dict(zip(wanted, self.vectors.of(wanted), strict=True))
+        groups = [[[concept], *(self.neighbours(concept, hop) for hop in range(1, 1 + len(self.limits)))] for concept in concepts]
+        uris_of_all = list(dict.fromkeys(uri for hops in groups for uris in hops for uri in uris))
+        vectors = dict(zip(uris_of_all, self.vectors.of(uris_of_all), strict=True))
         zeros = np.zeros(self.vectors.dimension, np.float32)
         return (
             np.stack([np.mean([vectors[uri] for uri in uris], axis=0) if uris else zeros for uris in hops]) for hops in groups
@@ -265,15 +265,15 @@ class Neighbourhood:
     def _of_nodes(self, index: ConceptIndex, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
         """Return the rows of an index's nodes, without creating URIs of neighbours."""
         around = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
-        wanted = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))
-        known = vectors.of_nodes(wanted)
+        distinct = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))
+        known = vectors.of_nodes(distinct)
         rows = np.zeros((len(nodes), 1 + len(around), vectors.dimension), np.float32)
-        rows[:, 0] = known[np.searchsorted(wanted, nodes)]
+        rows[:, 0] = known[np.searchsorted(distinct, nodes)]
         for hop, near in enumerate(around, 1):
             there = near >= 0
             summed = np.zeros_like(rows[:, 0])
             for column in range(near.shape[1]):
                 present = there[:, column]
-                summed[present] += known[np.searchsorted(wanted, near[present, column])]
+                summed[present] += known[np.searchsorted(distinct, near[present, column])]
             rows[:, hop] = summed / np.maximum(there.sum(axis=1, dtype=np.float32), 1)[:, None]
         return rows

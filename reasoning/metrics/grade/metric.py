@@ -95,14 +95,14 @@ class Grade(BatchScoring):
         """Return the keywords and the dialogue graph of each item."""
         contexts = [context_of(item.history, self.config.turns) for item in items]
         texts = list(dict.fromkeys(text for item, turns in zip(items, contexts, strict=True) for text in (*turns, item.response)))
-        found = dict(zip(texts, self.finder.of_texts(texts), strict=True))
-        made = []
+        keywords_of = dict(zip(texts, self.finder.of_texts(texts), strict=True))
+        result = []
         for item, turns in zip(items, contexts, strict=True):
             first = len(item.history) - len(turns)
-            keywords = self.finder.of_dialogue([found[turn] for turn in turns], found[item.response], first)
-            sides = ([one.mention.concept for one in side] for side in (keywords.context, keywords.response))
-            made.append((keywords, build(self.graph, *sides)))
-        return made
+            keywords = self.finder.of_dialogue([keywords_of[turn] for turn in turns], keywords_of[item.response], first)
+            sides = ([keyword.mention.concept for keyword in side] for side in (keywords.context, keywords.response))
+            result.append((keywords, build(self.graph, *sides)))
+        return result
 
     def _together(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score items whose texts are encoded together; the network's batches are sorted by size, to pad little."""
@@ -119,8 +119,8 @@ class Grade(BatchScoring):
             for start in range(0, len(order), BATCH):
                 indices = order[start : start + BATCH]
                 graphs = [known[index] for index in indices] if known else []
-                found = self._batch(texts_of(indices), graphs, starts, explain)
-                scores.update(zip(indices, found, strict=True))
+                batch_scores = self._batch(texts_of(indices), graphs, starts, explain)
+                scores.update(zip(indices, batch_scores, strict=True))
         return [scores[index] for index in range(len(items))]
 
     def _batch(
@@ -135,10 +135,10 @@ class Grade(BatchScoring):
         values = model.judge(utterance, model.reason(graphs)[0]).tolist()
         scores = []
         for index, ((keywords, graph), value) in enumerate(zip(known, values, strict=True)):
-            found: tuple[Piece, ...] = ()
+            evidence: tuple[Piece, ...] = ()
             if explain:
-                found = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, index))
-            scores.append(Score(value, Evidence(found, note_of(keywords, graph.hops)), signature))
+                evidence = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, index))
+            scores.append(Score(value, Evidence(evidence, note_of(keywords, graph.hops)), signature))
         return scores
 
     def _starts(self, graphs: Sequence[DialogueGraph]) -> Starts:
@@ -179,10 +179,10 @@ class Grade(BatchScoring):
         return int(getattr(own.encoder.config, "max_position_embeddings", 512))
 
 
-def _check_same(what: str, trained: str, given: str) -> None:
+def _check_same(what: str, trained: str, used: str) -> None:
     """Raise :class:`ModelError` when a signature differs from that of the training, apart from the precision."""
-    if trained.split(";")[0] != given.split(";")[0]:
-        raise ModelError(f"the GRADE checkpoint was trained with another {what} ({trained}, not {given}); give the same one")
+    if trained.split(";")[0] != used.split(";")[0]:
+        raise ModelError(f"the GRADE checkpoint was trained with another {what} ({trained}, not {used}); give the same one")
 
 
 def _own_tokenizer(checkpoint: Checkpoint) -> Any:
@@ -248,14 +248,14 @@ def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, index: int) ->
     """Score the dialogue at index ``index`` of a batch, with the batch's v_c, without each keyword, and without any."""
     n = int(graphs.mask[index].sum())
     nodes, adjacency = graphs.nodes[index, :n], graphs.adjacency[index, :n, :n]
-    kept = torch.ones(n + 2, n, dtype=torch.bool)
-    kept[torch.arange(n), torch.arange(n)] = False
-    kept[n] = False  # no keyword; the last row keeps all
-    variants = Graphs(graphs.concepts, nodes.expand(n + 2, n), kept, adjacency * (kept[:, :, None] & kept[:, None, :]))
+    masks = torch.ones(n + 2, n, dtype=torch.bool)
+    masks[torch.arange(n), torch.arange(n)] = False
+    masks[n] = False  # no keyword; the last row keeps all
+    variants = Graphs(graphs.concepts, nodes.expand(n + 2, n), masks, adjacency * (masks[:, :, None] & masks[:, None, :]))
     v_g, attention = model.reason(variants)
     scores = model.judge(utterance[index].expand(n + 2, -1), v_g).numpy().astype(np.float64)
-    seen = torch.stack([layer[n + 1].mean(0) for layer in attention]).mean(0).numpy().astype(np.float64)
-    return Findings(float(scores[n]), scores[:n], seen)
+    edge_attention = torch.stack([layer[n + 1].mean(0) for layer in attention]).mean(0).numpy().astype(np.float64)
+    return Findings(float(scores[n]), scores[:n], edge_attention)
 
 
 def pieces(
@@ -265,11 +265,11 @@ def pieces(
     nodes = (*keywords.context, *keywords.response)
     changes = value - findings.without
     together = value - findings.without_any - float(changes.sum())
-    found = [Piece("base", findings.without_any, findings.without_any, name="the texts without any keyword")]
+    result = [Piece("base", findings.without_any, findings.without_any, name="the texts without any keyword")]
     for index, (keyword, change) in enumerate(zip(nodes, changes.tolist(), strict=True)):
-        found.append(_keyword(graph, keywords, hops, index, keyword, change, findings.attention))
-    found.append(Piece("keyword", together, together, name="keywords together"))
-    return tuple(found)
+        result.append(_keyword(graph, keywords, hops, index, keyword, change, findings.attention))
+    result.append(Piece("keyword", together, together, name="keywords together"))
+    return tuple(result)
 
 
 def _keyword(
@@ -297,14 +297,16 @@ def _keyword(
     return Piece("keyword", change, change, keyword.mention, name=name, rests_on=tuple(edges))
 
 
-def _edge(graph: KnowledgeGraph, keyword: Keyword, other: Keyword, hops: int, attention: float) -> Piece:
+def _edge(graph: KnowledgeGraph, keyword: Keyword, context_keyword: Keyword, hops: int, attention: float) -> Piece:
     """Return the piece of one edge, from the response's keyword to the context's, with its strongest shortest path."""
     path = None
     if hops >= 0:
-        found = graph.paths(other.mention.concept, keyword.mention.concept, max_hops=max(hops, 1), limit=1)
-        path = next(iter(found), None)
+        paths = graph.paths(context_keyword.mention.concept, keyword.mention.concept, max_hops=max(hops, 1), limit=1)
+        path = next(iter(paths), None)
     known = hops if hops >= 0 else None
-    return Piece("edge", attention, 0.0, keyword.mention, other.turn, other.mention, known, path, name="attention")
+    return Piece(
+        "edge", attention, 0.0, keyword.mention, context_keyword.turn, context_keyword.mention, known, path, name="attention"
+    )
 
 
 def note_of(keywords: Keywords, hops: NDArray[np.int8]) -> str:

@@ -101,8 +101,8 @@ def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> T
     """Return A without a random ``share`` of its edges, in both directions (DropEdge, Rong et al., ICLR 2020); for training."""
     if share <= 0:
         return adjacency
-    kept = torch.rand(adjacency.shape, generator=generator).to(adjacency.device).triu(1) >= share
-    upper = adjacency.triu(1) * kept
+    mask = torch.rand(adjacency.shape, generator=generator).to(adjacency.device).triu(1) >= share
+    upper = adjacency.triu(1) * mask
     return upper + upper.transpose(1, 2)
 
 
@@ -133,7 +133,7 @@ class GradeConfig(Json):
     def from_dict(cls, row: Mapping[str, Any]) -> GradeConfig:
         if set(row) != {field.name for field in fields(cls)}:
             raise ValueError("its settings are not those of a GRADE model")
-        return cls(**{**row, **{name: tuple(int(one) for one in row[name]) for name in ("limits", "head")}})
+        return cls(**{**row, **{name: tuple(int(value) for value in row[name]) for name in ("limits", "head")}})
 
 
 class Graphs(NamedTuple):
@@ -181,8 +181,8 @@ class TunedReading(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor | None) -> Tensor:
         """Return v_c, shape (b, width), from token ids, attention mask and token types, shape (b, tokens)."""
-        given = {"input_ids": ids, "attention_mask": mask} | ({} if kinds is None else {"token_type_ids": kinds})
-        states: Tensor = self.encoder(**given)[0]
+        arguments = {"input_ids": ids, "attention_mask": mask} | ({} if kinds is None else {"token_type_ids": kinds})
+        states: Tensor = self.encoder(**arguments)[0]
         if self.pooling == "first":
             return states[:, 0].float()
         weights = mask[..., None].to(states.dtype)
@@ -220,14 +220,14 @@ class GradeModel(nn.Module):
         """Return v_g = ELU(FC(mean of the nodes)), shape (b, g) (eq. 10), of a zero mean without keywords, and the attention
         of each layer, (b, heads, n, n)."""
         nodes, at = graphs.concepts if graphs.concepts.dim() == 2 else self.start(graphs.concepts), graphs.nodes
-        seen = []
+        attentions = []
         for index, layer in enumerate(self.attention):
             nodes, attention = layer(nodes, graphs.adjacency, graphs.mask, None if index else at)
-            seen.append(attention)
-        if not seen:
+            attentions.append(attention)
+        if not attentions:
             nodes = nodes[at] * graphs.mask[..., None]
         mean = nodes.sum(1) / graphs.mask.sum(1, keepdim=True).clamp(min=1)
-        return nn.functional.elu(self.pooled(mean)), seen
+        return nn.functional.elu(self.pooled(mean)), attentions
 
     def judge(self, utterance: Tensor, graph: Tensor | None) -> Tensor:
         """Return the scores in (0, 1), shape (b,), of v_c, shape (b, v), and v_g, shape (b, g) (eq. 11)."""
@@ -288,8 +288,8 @@ def tuned_texts(tokenizer: Any, contexts: Sequence[Sequence[str]], responses: Se
     """Return the arguments of :class:`TunedReading`; when context and response are too long together, the longer one loses its
     beginning."""
     tokenizer.truncation_side = "left"
-    given = tokenizer(
+    encoded = tokenizer(
         [" ".join(turns) for turns in contexts], list(responses), padding=True, truncation="longest_first", max_length=length,
         return_tensors="pt", verbose=False,
     )  # fmt: skip
-    return given["input_ids"], given["attention_mask"], given.get("token_type_ids")
+    return encoded["input_ids"], encoded["attention_mask"], encoded.get("token_type_ids")

@@ -88,8 +88,8 @@ def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
     known = _Places(tree, indices)
     clauses: dict[int, Clause] = {}
     for index in indices:
-        for one in _chain(known, index, clauses):
-            clauses[one] = _clause(known, one, speaker, clauses)
+        for predicate in _chain(known, index, clauses):
+            clauses[predicate] = _clause(known, predicate, speaker, clauses)
     return [clauses[index] for index in indices]
 
 
@@ -134,13 +134,13 @@ class _Places:
                 order.append(child)
 
 
-def _chain(known: _Places, index: int, found: Mapping[int, Clause]) -> list[int]:
+def _chain(known: _Places, index: int, clauses: Mapping[int, Clause]) -> list[int]:
     """``index`` and the predicates above it that are not in ``found``, topmost first."""
     chain: list[int] = []
-    one: int | None = index
-    while one is not None and one not in found:
-        chain.append(one)
-        one = known.above[one]
+    position: int | None = index
+    while position is not None and position not in clauses:
+        chain.append(position)
+        position = known.above[position]
     return chain[::-1]
 
 
@@ -163,12 +163,12 @@ def _is_predicate(tree: Tree, index: int) -> bool:
     return word.relation in ("ROOT", "parataxis") or (word.relation == "advcl" and tree.child(index, "mark") is not None)
 
 
-def _clause(known: _Places, index: int, speaker: Speaker, found: Mapping[int, Clause]) -> Clause:
+def _clause(known: _Places, index: int, speaker: Speaker, clauses: Mapping[int, Clause]) -> Clause:
     """The clause at ``index``; the one that it depends on is in ``found``."""
     tree, words = known.tree, known.tree.words
     word = words[index]
     above = known.above[index]
-    parent = None if above is None else found[above]
+    parent = None if above is None else clauses[above]
     subject_place = tree.child(index, *SUBJECTS)
     mood = _mood(tree, index, subject_place)
     if offered := _offered(tree, index, mood):
@@ -192,14 +192,14 @@ def _clause(known: _Places, index: int, speaker: Speaker, found: Mapping[int, Cl
         subject, who, person = phrase[:1], phrase[0].who, True  # a subject attached to a word below the predicate
         phrase, goal = phrase[1:], goal[1:] if goal == phrase else goal
     span = tree.below(index, known.numbers)
-    kept = [one for one in span if words[one].relation not in ("punct", "cc", "mark")] or span
+    content = [position for position in span if words[position].relation not in ("punct", "cc", "mark")] or span
     tags = [words[c].tag for c in tree.children[core] if words[c].relation in ("aux", "cop", "aux:pass")] + [words[core].tag]
     return Clause(
         subject=subject, who=who, person=person, plural=plural, denied=denied, modals=modals, mood=mood,
         verb=_verb(tree, core), core=words[core].lemma, pos=words[core].pos,
         phrase=phrase, aim=goal,
         asked=_asked(tree, span, index), connective=connective, other=other, relation=word.relation, past="VBD" in tags,
-        sentence=word.sentence, start=words[kept[0]].start, end=words[kept[-1]].end,
+        sentence=word.sentence, start=words[content[0]].start, end=words[content[-1]].end,
     )  # fmt: skip
 
 
@@ -274,10 +274,10 @@ def _connective(known: _Places, index: int) -> tuple[str, int | None]:
             joined = _CONNECTIVES.get(lemma, lemma)
             if joined == "after" and words[child + 1].lemma in ("that", "this") and words[child + 1].relation == "mark":
                 joined = "then"
-    other = known.above[index]
-    if other is None:
-        other = next((known.before[n] for n in range(word.sentence, 0, -1) if n in known.before), None)
-    return joined, None if other is None else known.numbers[other]
+    governor = known.above[index]
+    if governor is None:
+        governor = next((known.before[n] for n in range(word.sentence, 0, -1) if n in known.before), None)
+    return joined, None if governor is None else known.numbers[governor]
 
 
 # Coreference of "he" and "she": the last named person of the last two turns, when the pronoun agrees.

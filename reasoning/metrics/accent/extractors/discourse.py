@@ -37,46 +37,46 @@ class Candidate(NamedTuple):
 def single(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
     """Candidates with both events in one turn of ``speaker``."""
     for clause in clauses:
-        other = None if clause.other is None else clauses[clause.other]
-        if other is not None:
-            yield from _joined(other, clause)
+        governor = None if clause.other is None else clauses[clause.other]
+        if governor is not None:
+            yield from _joined(governor, clause)
         yield from _felt(clause, clauses)
     yield from _in_a_row(clauses)
     yield from _offered(clauses, speaker)
 
 
-def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
+def _joined(governor: Clause, clause: Clause) -> Iterator[Candidate]:
     """Candidates from the connective between ``clause`` and ``other``, which it depends on."""
-    if not (_is_event(other) and _is_event(clause)):
+    if not (_is_event(governor) and _is_event(clause)):
         return
     joined = clause.connective
-    head, tail = event_words(other), event_words(clause)
-    forth = (other, clause)
-    back = (clause, other)
+    head, tail = event_words(governor), event_words(clause)
+    forth = (governor, clause)
+    back = (clause, governor)
     if joined == "because":
-        if other.denied:
-            yield Candidate("HinderedBy", event_words(other, denied=False), tail, *forth)
-        elif _feeling(other):
-            yield Candidate(_family("React", clause, other), tail, head, *back)
+        if governor.denied:
+            yield Candidate("HinderedBy", event_words(governor, denied=False), tail, *forth)
+        elif _feeling(governor):
+            yield Candidate(_family("React", clause, governor), tail, head, *back)
         else:
-            yield Candidate(_family("Effect", clause, other), tail, head, *back)
+            yield Candidate(_family("Effect", clause, governor), tail, head, *back)
             if clause.modals & {"want", "will", "like"}:
                 yield Candidate("xIntent", head, event_words(clause, aim=True), *forth)
     elif joined == "so":
         if clause.denied:
             yield Candidate("HinderedBy", event_words(clause, denied=False), head, *back)
-        yield Candidate(_family("Effect", other, clause), head, tail, *forth)
+        yield Candidate(_family("Effect", governor, clause), head, tail, *forth)
         if clause.modals & {"can", "will"}:
             yield Candidate("xIntent", head, tail, *forth)
             yield Candidate("xNeed", tail, head, *back)
     elif joined == "but":
         if clause.denied:
             yield Candidate("HinderedBy", head, tail, *forth)
-        elif other.denied:
-            yield Candidate("HinderedBy", event_words(other, denied=False), tail, *forth)
-            yield Candidate(_family("Effect", other, clause), head, tail, *forth)
-        elif other.modals & _DOUBTFUL or clause.modals & _DOUBTFUL:
-            yield Candidate("HinderedBy", event_words(other, aim=True), tail, *forth)
+        elif governor.denied:
+            yield Candidate("HinderedBy", event_words(governor, denied=False), tail, *forth)
+            yield Candidate(_family("Effect", governor, clause), head, tail, *forth)
+        elif governor.modals & _DOUBTFUL or clause.modals & _DOUBTFUL:
+            yield Candidate("HinderedBy", event_words(governor, aim=True), tail, *forth)
         else:
             yield Candidate("HinderedBy", head, tail, *forth)
             yield Candidate("HasSubEvent", head, tail, *forth)
@@ -84,18 +84,18 @@ def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
         yield Candidate("xIntent", head, tail, *forth)
         yield Candidate("xWant", head, tail, *forth)
     elif joined in ("if", "unless"):
-        if joined == "unless" or other.denied or "would" in other.modals:
-            yield Candidate("HinderedBy", event_words(other, denied=False), tail, *forth)
+        if joined == "unless" or governor.denied or "would" in governor.modals:
+            yield Candidate("HinderedBy", event_words(governor, denied=False), tail, *forth)
         yield Candidate("xNeed", head, tail, *forth)
-        yield Candidate(_family("Effect", clause, other), tail, head, *back)
-        yield Candidate(_family("Want", clause, other), tail, head, *back)
+        yield Candidate(_family("Effect", clause, governor), tail, head, *back)
+        yield Candidate(_family("Want", clause, governor), tail, head, *back)
     elif joined in ("when", "while"):
         yield Candidate("HasSubEvent", head, tail, *forth)
-        if other.past and joined == "when":
+        if governor.past and joined == "when":
             yield Candidate("isAfter", head, tail, *forth)
-            yield Candidate(_family("Effect", clause, other), tail, head, *back)
+            yield Candidate(_family("Effect", clause, governor), tail, head, *back)
     elif joined in ("after", "then"):
-        last, first = (clause, other) if joined == "then" else (other, clause)
+        last, first = (clause, governor) if joined == "then" else (governor, clause)
         yield Candidate("isAfter", event_words(last), event_words(first), last, first)
         yield Candidate("xNeed", event_words(last), event_words(first), last, first)
     elif joined in ("before", "until"):
@@ -105,7 +105,7 @@ def _joined(other: Clause, clause: Clause) -> Iterator[Candidate]:
         yield Candidate("xNeed", event_words(clause, denied=not clause.denied), head, *back)
     elif joined == "and" and clause.relation == "conj":
         yield Candidate("isAfter", tail, head, *back)
-        yield Candidate(_family("Effect", other, clause), head, tail, *forth)
+        yield Candidate(_family("Effect", governor, clause), head, tail, *forth)
         yield Candidate("HasSubEvent", head, tail, *forth)
         yield Candidate("xNeed", tail, head, *back)
 
@@ -116,9 +116,13 @@ def _offered(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]
     for clause in clauses:
         if not (clause.who == mine.who and clause.modals & _OFFERS and _is_event(clause) and not clause.denied):
             continue
-        others = [one for one in clauses if _is_event(one) and one.person and one.who != mine.who and one.mood is Mood.STATEMENT]
-        if others:
-            head = min(others, key=lambda one: abs(one.start - clause.start))
+        events = [
+            candidate
+            for candidate in clauses
+            if _is_event(candidate) and candidate.person and candidate.who != mine.who and candidate.mood is Mood.STATEMENT
+        ]
+        if events:
+            head = min(events, key=lambda event: abs(event.start - clause.start))
             yield Candidate("oWant", event_words(head), event_words(clause), head, clause)
             yield Candidate("oEffect", event_words(head), event_words(clause), head, clause)
 
@@ -129,10 +133,10 @@ def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
     if not felt:
         return
     index = clauses.index(clause)
-    about = [one for one in clauses if one.other == index and one.connective in ("to", "that", "", "because", "when")]
-    for one in about:
-        if _is_event(one) and one is not clause and clause.who:
-            yield Candidate(_family("React", one, clause), event_words(one), (*clause.subject, "feel", felt), one, clause)
+    about = [event for event in clauses if event.other == index and event.connective in ("to", "that", "", "because", "when")]
+    for event in about:
+        if _is_event(event) and event is not clause and clause.who:
+            yield Candidate(_family("React", event, clause), event_words(event), (*clause.subject, "feel", felt), event, clause)
 
 
 def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
@@ -142,8 +146,8 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
         if second.connective not in ("", "and", "that") or second.relation == "ccomp":
             continue
         head, tail = event_words(first), event_words(second)
-        wanted = second.modals & _WISHES
-        if wanted:
+        wishes = second.modals & _WISHES
+        if wishes:
             yield Candidate(_family("Want", first, second), head, event_words(second, aim=True), first, second)
         if second.mood is Mood.COMMAND:
             yield Candidate(_family("Effect", first, second), head, tail, first, second)
@@ -164,7 +168,7 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
             yield Candidate(_family("React", first, second), head, (*second.subject, "feel", felt), first, second)
     for index, clause in enumerate(clauses):
         judged = _judgement(clause)
-        before = [one for at, one in events if at < index]
+        before = [event for at, event in events if at < index]
         if judged and before and before[-1].person:
             subject = before[-1].subject
             yield Candidate("xReact", event_words(before[-1]), (*subject, "feel", judged), before[-1], clause)
@@ -205,18 +209,18 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
     words = event_words(head)
     mine = _person(speaker)
     own = head.who == mine.who
-    side = "x" if own else "o"
+    prefix = "x" if own else "o"
     for number, clause in enumerate(reply):
         first = number == 0
         judged, felt = _judgement(clause), _feeling(clause)
         if judged:
-            yield Candidate(f"{side}React", words, (mine, "feel", judged), head, clause)
+            yield Candidate(f"{prefix}React", words, (mine, "feel", judged), head, clause)
             if number < 2:
                 yield Candidate("xAttr", words, (*head.subject, "be", judged), head, clause)
         elif felt and clause.who in ("", mine.who):
-            yield Candidate(f"{side}React", words, (mine, "feel", felt), head, clause)
+            yield Candidate(f"{prefix}React", words, (mine, "feel", felt), head, clause)
         elif clause.core in EXCLAMATIONS and not clause.who:
-            yield Candidate(f"{side}React", words, (mine, "feel", EXCLAMATIONS[clause.core]), head, clause)
+            yield Candidate(f"{prefix}React", words, (mine, "feel", EXCLAMATIONS[clause.core]), head, clause)
         elif clause.core in THANKS and (not clause.who or clause.who == mine.who):
             yield Candidate("oReact", words, (mine, "feel", "thankful"), head, clause)
             if head.who != mine.who:
@@ -225,19 +229,19 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
             wondered = (clause.asked or "if", *clause.subject, *_finite(clause))
             yield Candidate("oWant", words, (mine, "want", "to", "know", *wondered), head, clause)
         elif clause.mood is Mood.QUESTION and clause.who == mine.who:
-            yield Candidate(f"{side}Want", words, (mine, *clause.aim), head, clause)
+            yield Candidate(f"{prefix}Want", words, (mine, *clause.aim), head, clause)
         elif not _is_event(clause):
             continue
         elif clause.who == mine.who and clause.modals & _WISHES and not clause.denied:
-            yield Candidate(f"{side}Want", words, event_words(clause, aim=True), head, clause)
+            yield Candidate(f"{prefix}Want", words, event_words(clause, aim=True), head, clause)
         elif clause.who == mine.who and clause.verb in ("hope", "want", "need"):
-            yield Candidate(f"{side}Want", words, event_words(clause), head, clause)
+            yield Candidate(f"{prefix}Want", words, event_words(clause), head, clause)
         elif clause.who == mine.who and clause.verb in ATTITUDES:
             if own:
                 yield Candidate("xEffect", words, event_words(clause), head, clause)
         elif clause.who == mine.who and clause.modals & _OFFERS and not clause.denied:
-            yield Candidate(f"{side}Effect", words, event_words(clause), head, clause)
-            yield Candidate(f"{side}Want", words, event_words(clause), head, clause)
+            yield Candidate(f"{prefix}Effect", words, event_words(clause), head, clause)
+            yield Candidate(f"{prefix}Want", words, event_words(clause), head, clause)
         elif clause.verb == "be" and clause.pos in ("ADJ", "NOUN") and clause.who == head.who:
             yield Candidate("xAttr", words, event_words(clause), head, clause)
         elif clause.who == head.who and clause.person:
@@ -263,8 +267,8 @@ def _finite(clause: Clause) -> Words:
     verb = clause.phrase[0] if clause.phrase else ""
     if not isinstance(verb, str) or not verb:
         return clause.phrase
-    rest = clause.phrase[1:]
-    return ("does", "not", verb, *rest) if clause.denied and verb != "be" else (third_person(verb), *rest)
+    complements = clause.phrase[1:]
+    return ("does", "not", verb, *complements) if clause.denied and verb != "be" else (third_person(verb), *complements)
 
 
 def event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False) -> Words:
@@ -273,13 +277,13 @@ def event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False
     phrase = clause.aim if aim else clause.phrase
     if not phrase:
         return clause.subject
-    verb, *rest = phrase
+    verb, *complements = phrase
     if clause.person or not clause.subject or not isinstance(verb, str):  # the verb agrees later, once participants are named
-        return (*clause.subject, *(("not",) if denial else ()), verb, *rest)
+        return (*clause.subject, *(("not",) if denial else ()), verb, *complements)
     finite = verb if clause.plural else third_person(verb)
     if verb == "be":
-        return (*clause.subject, "are" if clause.plural else "is", *(("not",) if denial else ()), *rest)
-    return (*clause.subject, *(("do" if clause.plural else "does", "not", verb) if denial else (finite,)), *rest)
+        return (*clause.subject, "are" if clause.plural else "is", *(("not",) if denial else ()), *complements)
+    return (*clause.subject, *(("do" if clause.plural else "does", "not", verb) if denial else (finite,)), *complements)
 
 
 def _is_event(clause: Clause) -> bool:
@@ -311,8 +315,8 @@ def _feeling(clause: Clause) -> str:
         return ""
     if clause.verb in ("be", "feel") and clause.person:
         words = (clause.core,) if clause.verb == "be" else tuple(w for w in clause.phrase[1:4] if isinstance(w, str))
-        found = next((word for word in words if word in FEELINGS), "")
-        return f"not {found}" if found and clause.denied else found
+        feeling = next((word for word in words if word in FEELINGS), "")
+        return f"not {feeling}" if feeling and clause.denied else feeling
     if not clause.who and clause.relation in ("ROOT", "parataxis") and clause.core in FEELINGS and clause.core not in EVALUATIONS:
         return clause.core
     return ""

@@ -81,7 +81,7 @@ def compare_tuples(
         number = [int(part[pick].sum()) for part in sums]
         precision, recall, f1 = (_estimate(float(points[at]), spread[at]) for at in range(3))
         chance = _chance(sums[1][pick], sums[2][pick], len(human), fold)
-        alike = [Interval(None) if one is None else _mean(one, pick, draws) for one in (bleu, cosine, contextual)]
+        alike = [Interval(None) if values is None else _mean(values, pick, draws) for values in (bleu, cosine, contextual)]
         rows.append(Presence(name, number[2], number[1], number[0], precision, recall, f1, chance, *alike))
     return rows
 
@@ -135,8 +135,8 @@ def _similarities(
 ) -> Floats:
     """``compare`` where both sides have a relation, else NaN; shape (dialogues, relations)."""
     result = np.full(both.shape, np.nan)
-    for row, column, own, other in _pairs(extracted, human, both):
-        result[row, column] = compare(own, other)
+    for row, column, own, references in _pairs(extracted, human, both):
+        result[row, column] = compare(own, references)
     return result
 
 
@@ -148,10 +148,10 @@ def _pairs(
         yield row, column, _texts(extracted[row], relation), _texts(human[row], relation)
 
 
-def _bleu_of(own: list[str], other: list[str]) -> float:
+def _bleu_of(own: list[str], references: list[str]) -> float:
     """BLEU-2 of texts with the same references for each, unsmoothed, within 0..1."""
     bleu = need("sacrebleu", "baselines").metrics.BLEU(max_ngram_order=2, smooth_method="none")
-    return min(1.0, float(bleu.corpus_score(own, [[text] * len(own) for text in other]).score) / 100)
+    return min(1.0, float(bleu.corpus_score(own, [[text] * len(own) for text in references]).score) / 100)
 
 
 def _cosine_by(
@@ -159,18 +159,20 @@ def _cosine_by(
 ) -> Callable[[list[str], list[str]], float]:
     """The mean cosine of texts with their nearest reference; every distinct text is encoded once."""
     both = _presence(extracted) & _presence(human)
-    texts = list(dict.fromkeys(text for _, _, own, other in _pairs(extracted, human, both) for text in (*own, *other)))
+    texts = list(dict.fromkeys(text for _, _, own, references in _pairs(extracted, human, both) for text in (*own, *references)))
     vectors = dict(zip(texts, encode(texts), strict=True)) if texts else {}
 
-    def cosine(own: list[str], other: list[str]) -> float:
-        return float(np.mean([max(float(vectors[one] @ vectors[text]) for text in other) for one in own]))
+    def cosine(own: list[str], references: list[str]) -> float:
+        return float(np.mean([max(float(vectors[own_text] @ vectors[text]) for text in references) for own_text in own]))
 
     return cosine
 
 
 def _best_by(metric: BatchScoring) -> Callable[[list[str], list[str]], float]:
     """The mean over texts of the highest score by a metric with references."""
-    return lambda own, other: float(np.mean([score.value for score in metric.score_batch([((), text, other) for text in own])]))
+    return lambda own, references: float(
+        np.mean([score.value for score in metric.score_batch([((), text, references) for text in own])])
+    )
 
 
 def _mean(values: Floats, pick: slice, draws: NDArray[np.int64]) -> Interval:

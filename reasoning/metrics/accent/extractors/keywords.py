@@ -81,7 +81,7 @@ class KeywordExtractor:
     def _between(self, heads: Keywords, tails: Keywords, kind: Kind) -> Iterator[EventTuple]:
         """Tuples with a word of ``heads`` in their head and a different one of ``tails`` in their tail, rarest words first."""
         known = self._known
-        found: dict[int, tuple[float, str, str]] = {}
+        matches: dict[int, tuple[float, str, str]] = {}
         for first in sorted(heads):
             in_heads = known.in_heads.get(first, _NOTHING)
             for second in sorted(tails):
@@ -90,16 +90,16 @@ class KeywordExtractor:
                 in_tails = known.in_tails.get(second, _NOTHING)
                 weight = log(len(known.tuples) / len(in_heads)) + (log(len(known.tuples) / len(in_tails)) if len(in_tails) else 0)
                 for number in np.intersect1d(in_heads, in_tails, assume_unique=True).tolist():
-                    best = found.get(number)
+                    best = matches.get(number)
                     if best is None or weight > best[0]:
-                        found[number] = (weight, first, second)
-        kept: dict[str, int] = defaultdict(int)
-        for number in sorted(found, key=lambda number: (-found[number][0], known.tuples[number])):
+                        matches[number] = (weight, first, second)
+        number_of: dict[str, int] = defaultdict(int)
+        for number in sorted(matches, key=lambda number: (-matches[number][0], known.tuples[number])):
             head, relation, tail = known.tuples[number]
-            kept[relation] += 1
-            if self.limit and kept[relation] > self.limit:
+            number_of[relation] += 1
+            if self.limit and number_of[relation] > self.limit:
                 continue
-            _, first, second = found[number]
+            _, first, second = matches[number]
             yield EventTuple(head, relation, tail, kind, heads[first], tails[second])
 
     @property
@@ -110,9 +110,13 @@ class KeywordExtractor:
     @cached_property
     def _read(self) -> _Known:
         tuples = sorted(
-            {(text_of(one.head), one.relation, text_of(one.tail)) for one in self.graph.assertions() if one.relation in RELATIONS}
+            {
+                (text_of(assertion.head), assertion.relation, text_of(assertion.tail))
+                for assertion in self.graph.assertions()
+                if assertion.relation in RELATIONS
+            }
         )
-        return _Known(tuples, _by_word([one[0] for one in tuples]), _by_word([one[2] for one in tuples]))
+        return _Known(tuples, _by_word([triple[0] for triple in tuples]), _by_word([triple[2] for triple in tuples]))
 
 
 def make(graph: KnowledgeGraph, *, pipeline: Analyser | str | Path | None = None, limit: int = 5) -> KeywordExtractor:
@@ -135,11 +139,11 @@ def _keywords_of(tokens: Sequence[Token]) -> Keywords:
 
 def _by_word(texts: Sequence[str]) -> dict[str, Numbers]:
     """The numbers of the texts that contain a word, by that word and its possible lemmas."""
-    found: dict[str, list[int]] = defaultdict(list)
+    numbers_of: dict[str, list[int]] = defaultdict(list)
     for number, text in enumerate(texts):
         for form in {form for word in _WORD.findall(text.lower()) for form in _forms(word)}:
-            found[form].append(number)
-    return {word: np.array(numbers, dtype=np.int32) for word, numbers in found.items()}
+            numbers_of[form].append(number)
+    return {word: np.array(numbers, dtype=np.int32) for word, numbers in numbers_of.items()}
 
 
 @lru_cache(maxsize=100_000)

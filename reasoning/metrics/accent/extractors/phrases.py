@@ -133,17 +133,17 @@ class _TimeAttachment:
     def attach(self, index: int) -> None:
         """Make the time at ``index`` an oblique of its clause, where it was parsed as something else."""
         word, below = self.words[index], self._below[index]
-        if any(self.words[one].tag in _RELATIVE for one in below):
+        if any(self.words[child].tag in _RELATIVE for child in below):
             return  # "what time", "what a day"
-        if word.relation == "obl:unmarked" and any(self.words[one].lemma in _GREETING for one in below):
+        if word.relation == "obl:unmarked" and any(self.words[child].lemma in _GREETING for child in below):
             self.words[index] = word._replace(relation="discourse")
         elif word.relation == "mark" or (word.relation in _SUBJECTS and self._is_second(index)):
             self.words[index] = word._replace(relation="obl:unmarked")
         elif word.relation in ("ROOT", "parataxis", "conj"):
             clause = next(
-                (one for one in below if self.words[one].relation.startswith("acl") and self._is_whole(index, one)), None
+                (child for child in below if self.words[child].relation.startswith("acl") and self._is_whole(index, child)), None
             )
-            is_clause = any(self.words[one].relation in ("cop", *_SUBJECTS) for one in below)  # "that was the day I met her"
+            is_clause = any(self.words[child].relation in ("cop", *_SUBJECTS) for child in below)  # "that was the day I met her"
             if clause is not None and not is_clause:
                 self._turn(index, clause)
 
@@ -153,26 +153,26 @@ class _TimeAttachment:
         root = word.head == index
         self.words[clause] = self.words[clause]._replace(relation=word.relation, head=clause if root else word.head)
         if not root:
-            self._below[word.head] = sorted([clause if one == index else one for one in self._below[word.head]])
-        own = [one for one in self._below[index] if one < index and self.words[one].relation in _WITH_IT]
-        for one in {*self._below[index]} - {*own, clause}:
-            self.words[one] = self.words[one]._replace(head=clause)
+            self._below[word.head] = sorted([clause if child == index else child for child in self._below[word.head]])
+        own = [child for child in self._below[index] if child < index and self.words[child].relation in _WITH_IT]
+        for child in {*self._below[index]} - {*own, clause}:
+            self.words[child] = self.words[child]._replace(head=clause)
         self.words[index] = word._replace(relation="obl:unmarked", head=clause)
         self._below[clause] = sorted({*self._below[clause], *self._below[index], index} - {*own, clause})
         self._below[index] = own
 
     def _is_whole(self, time: int, clause: int) -> bool:
         """Whether the word at ``clause``, after the ``time``, heads a sentence: subject, finite verb, no relative word."""
-        parts = [one for one in self._below[clause] if one > time]
-        subject = any(self.words[one].relation in _SUBJECTS for one in parts if one < clause)
-        finite = any(self.words[one].tag in _FINITE for one in (clause, *parts))
-        relative = any(self.words[one].tag in _RELATIVE or self.words[one].lemma == "that" for one in parts)
+        parts = [child for child in self._below[clause] if child > time]
+        subject = any(self.words[child].relation in _SUBJECTS for child in parts if child < clause)
+        finite = any(self.words[child].tag in _FINITE for child in (clause, *parts))
+        relative = any(self.words[child].tag in _RELATIVE or self.words[child].lemma == "that" for child in parts)
         return subject and finite and not relative
 
     def _is_second(self, index: int) -> bool:
         """Whether another subject of the same predicate comes between the word at ``index`` and the predicate."""
         head = self.words[index].head
-        return any(index < one < head and self.words[one].relation in _SUBJECTS for one in self._below[head])
+        return any(index < child < head and self.words[child].relation in _SUBJECTS for child in self._below[head])
 
 
 # Participants: pronouns of two speakers, and their names PersonX, PersonY and PersonZ.
@@ -276,12 +276,12 @@ class Tree:
     def below(self, index: int, left_out: Collection[int] = (), apart: Collection[int] = (), limit: int = _LIMIT) -> list[int]:
         """``index`` and its descendants in the order of the text, without the subtrees of ``left_out`` and ``apart``; the
         ``limit`` nearest words, which limits the time for very long sentences."""
-        found = [index]
-        for one in found:
-            if len(found) > limit:
+        indices = [index]
+        for parent in indices:
+            if len(indices) > limit:
                 break
-            found += [child for child in self.children[one] if child not in left_out and child not in apart]
-        return sorted(found[:limit])
+            indices += [child for child in self.children[parent] if child not in left_out and child not in apart]
+        return sorted(indices[:limit])
 
     @cached_property
     def last(self) -> list[int]:
@@ -324,18 +324,18 @@ def phrase_at(tree: Tree, index: int, speaker: Speaker, apart: Collection[int] =
     """Return the predicate in base form with its dependents, without subject, negation, auxiliaries, and predicates ``apart``."""
     words = tree.words
     dropped = {child for child in tree.children[index] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}
-    kept = tree.below(index, dropped, apart)
+    positions = tree.below(index, dropped, apart)
     for optional in _OPTIONAL:
-        if len(kept) <= LONGEST:
+        if len(positions) <= LONGEST:
             break
-        dropped |= {one for one in kept if words[one].relation in optional and one != index}
-        kept = tree.below(index, dropped, apart)
-    kept = [one for one in kept if words[one].tag not in ("WP", "WRB") or one >= index]
-    first = {one for child in kept if tree.is_time_first(child, index) for one in tree.below(child)}
-    kept = sorted(kept, key=lambda one: one in first)  # "yesterday I cooked" as "cook yesterday"
+        dropped |= {position for position in positions if words[position].relation in optional and position != index}
+        positions = tree.below(index, dropped, apart)
+    positions = [position for position in positions if words[position].tag not in ("WP", "WRB") or position >= index]
+    first = {position for child in positions if tree.is_time_first(child, index) for position in tree.below(child)}
+    positions = sorted(positions, key=lambda position: position in first)  # "yesterday I cooked" as "cook yesterday"
     copula = tree.child(index, "cop") is not None
     verb = index if words[index].pos in ("VERB", "AUX") and not copula else None
-    rendered = rendered_words(tree, kept, speaker, verb=verb)[:LONGEST]
+    rendered = rendered_words(tree, positions, speaker, verb=verb)[:LONGEST]
     return ("be", *rendered) if copula else tuple(rendered)
 
 
@@ -350,10 +350,10 @@ def subject_at(tree: Tree, index: int, speaker: Speaker) -> tuple[Words, str, bo
     return tuple(rendered_words(tree, tree.below(index), speaker)), head.lemma, False
 
 
-def rendered_words(tree: Tree, places: Sequence[int], speaker: Speaker, *, verb: int | None = None) -> list[str | Participant]:
+def rendered_words(tree: Tree, positions: Sequence[int], speaker: Speaker, *, verb: int | None = None) -> list[str | Participant]:
     """Return the words at ``places``: pronouns as participants, ``verb`` in its base form, contractions expanded."""
     rendered: list[str | Participant] = []
-    for index in places:
+    for index in positions:
         word = tree.words[index]
         lower = word.text.lower().replace("’", "'")
         if index == verb:

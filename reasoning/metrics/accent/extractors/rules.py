@@ -29,8 +29,8 @@ _OWN: Speaker = 1
 _LETS = re.compile(r"\b(l)et(\s*['’])s\b", re.IGNORECASE)
 
 
-def _together(found: re.Match[str]) -> str:
-    return f"{'W' if found[1] == 'L' else 'w'}e{found[2]}ll"
+def _together(match: re.Match[str]) -> str:
+    return f"{'W' if match[1] == 'L' else 'w'}e{match[2]}ll"
 
 
 class StatedEvent(NamedTuple):
@@ -69,9 +69,9 @@ class RuleExtractor:
     def _tuples(self, item: Item) -> Iterator[EventTuple]:
         *history, response = self._clauses.read(_turns(item))
         before, reply = resolved(history[0] if history else [], response)
-        found = [as_tuple(one, Kind.SINGLE, None) for one in single(reply, _OWN)]
-        found += [as_tuple(one, Kind.PAIR, len(item.history) - 1) for one in pair(before, reply, _OWN)]
-        yield from filter(None, found)
+        tuples = [as_tuple(candidate, Kind.SINGLE, None) for candidate in single(reply, _OWN)]
+        tuples += [as_tuple(candidate, Kind.PAIR, len(item.history) - 1) for candidate in pair(before, reply, _OWN)]
+        yield from filter(None, tuples)
 
 
 def _events(clauses: Sequence[Clause]) -> Iterator[StatedEvent]:
@@ -87,11 +87,11 @@ def _events(clauses: Sequence[Clause]) -> Iterator[StatedEvent]:
 
 def as_tuple(candidate: Candidate, kind: Kind, turn: int | None) -> EventTuple | None:
     """Return a candidate as a tuple with its head in ``turn`` (None: the response); None where relation and subjects disagree."""
-    who, other = _subject(candidate.head), _subject(candidate.tail)
-    side = candidate.relation[0]
-    if side in "xo" and (not who or not other or (who == other) != (side == "x")):
+    who, tail_who = _subject(candidate.head), _subject(candidate.tail)
+    prefix = candidate.relation[0]
+    if prefix in "xo" and (not who or not tail_who or (who == tail_who) != (prefix == "x")):
         return None
-    leaders = (who, other) if side == "o" else ()
+    leaders = (who, tail_who) if prefix == "o" else ()
     head, tail = (head_form(text) for text in name_participants((candidate.head, candidate.tail), leaders))
     if not head or not tail or head == tail:
         return None

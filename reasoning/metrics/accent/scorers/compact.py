@@ -89,9 +89,9 @@ def to_bytes(model: Compact) -> bytes:
         "books": model.kept.books.astype(np.float16),
         "basis": model.basis.astype(np.float16),
         "members": np.concatenate([*model.members, np.zeros(0, dtype=np.int64)]).astype(np.int32),
-        "sizes": np.array([len(one) for one in model.members], dtype=np.int32),
+        "sizes": np.array([len(rows) for rows in model.members], dtype=np.int32),
         "triples": np.concatenate([*model.triples, np.zeros((0, 2), dtype=np.int64)]).astype(np.int32),
-        "counts": np.array([len(one) for one in model.triples], dtype=np.int32),
+        "counts": np.array([len(rows) for rows in model.triples], dtype=np.int32),
         "texts": np.frombuffer(packed, dtype=np.uint8),
     }
     for name, tower in (("query", model.query), ("key", model.key)):
@@ -132,17 +132,17 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
         for name, sizes in (("members", "sizes"), ("triples", "counts"))
     )
     query, key = (Tower({part: arrays[f"{name}.{part}"].astype(np.float32) for part in _WEIGHTS}) for name in ("query", "key"))
-    for tower, other in ((query, key), (key, query)):
+    for tower, opposite in ((query, key), (key, query)):
         width, hidden = tower.weights["in"].shape
         fits = (
             width == basis.shape[0]
             and tower.weights["bias"].shape == (hidden,)
             and tower.weights["relation"].shape == (len(relations), hidden)
-            and tower.weights["out"].shape == (hidden, other.weights["out"].shape[1])
+            and tower.weights["out"].shape == (hidden, opposite.weights["out"].shape[1])
         )
         if not fits:
             raise ValueError("the shapes of its towers do not match")
-    inside = all(len(one) and one.min() >= 0 and one.max() < len(texts) for one in (*members, *triples))
+    inside = all(len(rows) and rows.min() >= 0 and rows.max() < len(texts) for rows in (*members, *triples))
     paired = arrays["triples"].shape[1:] == (2,) and len(members) == len(triples) == len(relations)
     if books.shape[0] * books.shape[2] != basis.shape[1] or not paired or not inside:
         raise ValueError("the shapes of its texts do not match")
@@ -183,8 +183,8 @@ class Quantised:
 
     def vectors(self, rows: NDArray[np.int64]) -> Vectors:
         """Return the decoded vectors of ``rows``, shape (rows, parts * width), of unit length."""
-        found = self.books[np.arange(len(self.books)), self.codes[rows]].reshape(len(rows), -1)
-        unit: Vectors = found / self.lengths[rows, None]
+        decoded = self.books[np.arange(len(self.books)), self.codes[rows]].reshape(len(rows), -1)
+        unit: Vectors = decoded / self.lengths[rows, None]
         return unit
 
     def part(self, rows: NDArray[np.int64]) -> Quantised:
@@ -226,8 +226,8 @@ def quantised(books: Vectors, codes: Codes) -> Quantised:
     lengths = np.empty(len(codes), dtype=np.float32)
     parts = np.arange(len(books))
     for start in range(0, len(codes), _BLOCK):
-        found = books[parts, codes[start : start + _BLOCK]]
-        lengths[start : start + _BLOCK] = np.sqrt((found.astype(np.float64) ** 2).sum((1, 2)))
+        decoded = books[parts, codes[start : start + _BLOCK]]
+        lengths[start : start + _BLOCK] = np.sqrt((decoded.astype(np.float64) ** 2).sum((1, 2)))
     return Quantised(books, codes, np.maximum(lengths, 1e-6))
 
 

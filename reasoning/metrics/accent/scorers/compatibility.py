@@ -70,23 +70,23 @@ class Compatibility:
             scores[index] = score._replace(note="; ".join(part for part in (note, score.note) if part))
         return scores
 
-    def _compared(self, tuples: Sequence[Triple], found: Sequence[Found]) -> list[TupleScore]:
+    def _compared(self, tuples: Sequence[Triple], known_tails: Sequence[Found]) -> list[TupleScore]:
         """Equation 1 for tuples with known tails; each distinct text is embedded once."""
         forms = [statement(tail, relation) for _, relation, tail in tuples]
         texts: dict[str, int] = {}
-        for form, one in zip(forms, found, strict=True):
-            if one.tails:
+        for form, known in zip(forms, known_tails, strict=True):
+            if known.tails:
                 texts.setdefault(form, len(texts))
-                for tail in one.tails:
+                for tail in known.tails:
                     texts.setdefault(tail.form, len(texts))
         vectors = self._embed(list(texts)) if texts else np.zeros((0, 0), dtype=np.float32)
         scores = []
-        for form, one in zip(forms, found, strict=True):
-            if not one.tails:
-                scores.append(TupleScore(self._unknown, note=one.note or UNKNOWN))
+        for form, known in zip(forms, known_tails, strict=True):
+            if not known.tails:
+                scores.append(TupleScore(self._unknown, note=known.note or UNKNOWN))
                 continue
-            rows = [texts[tail.form] for tail in one.tails]
-            scores.append(closest(vectors[texts[form]], vectors[rows], one))
+            rows = [texts[tail.form] for tail in known.tails]
+            scores.append(closest(vectors[texts[form]], vectors[rows], known))
         return scores
 
 
@@ -143,18 +143,18 @@ class Blend:
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the combined score of each tuple, in 0..1; 0.5 is the mean of random pairs of heads and tails."""
         check_relations(tuples, self.relations)
-        given: list[list[tuple[TupleScore, Scale]]] = [[] for _ in tuples]
+        scaled_scores: list[list[tuple[TupleScore, Scale]]] = [[] for _ in tuples]
         for scorer, scales in self.parts.values():
             indices = [index for index, (_, relation, _) in enumerate(tuples) if relation in scales]
             for index, score in zip(indices, scorer.score([tuples[index] for index in indices]), strict=True):
-                given[index].append((score, scales[tuples[index][1]]))
-        return [_blended(scores) for scores in given]
+                scaled_scores[index].append((score, scales[tuples[index][1]]))
+        return [_blended(scores) for scores in scaled_scores]
 
 
 def _blended(scores: Sequence[tuple[TupleScore, Scale]]) -> TupleScore:
-    given = [(score, scale) for score, scale in scores if score.value == score.value]
-    levels = [(score.value - scale.mean) / scale.spread for score, scale in given]
-    closest = next((score.closest for score, _ in given if score.closest), ())
+    defined = [(score, scale) for score, scale in scores if score.value == score.value]
+    levels = [(score.value - scale.mean) / scale.spread for score, scale in defined]
+    closest = next((score.closest for score, _ in defined if score.closest), ())
     note = "; ".join(dict.fromkeys(score.note for score, _ in scores if score.note and score.note != UNKNOWN))
     return TupleScore(1 / (1 + exp(-sum(levels) / len(levels))) if levels else 0.5, closest, note)
 

@@ -49,16 +49,16 @@ class KgBert:
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the probability that each tuple is true, in 0..1."""
-        texts = [classifier_input(one, self.tokenizer.sep_token) for one in tuples]
+        texts = [classifier_input(triple, self.tokenizer.sep_token) for triple in tuples]
         distinct = sorted(dict.fromkeys(texts), key=lambda text: (len(text), text))
         known: dict[str, float] = {}
         for start in range(0, len(distinct), _BATCH):
             batch = distinct[start : start + _BATCH]
-            given = self.tokenizer(
+            encoded = self.tokenizer(
                 batch, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False
             )  # fmt: skip
             with self._torch.inference_mode():
-                logits = self.model(**{name: value.to(self.model.device) for name, value in given.items()}).logits
+                logits = self.model(**{name: value.to(self.model.device) for name, value in encoded.items()}).logits
             chances = np.asarray(logits.double().softmax(-1)[:, 1].cpu().numpy())
             known.update(zip(batch, chances.tolist(), strict=True))
         return [TupleScore(known[text]) for text in texts]
@@ -71,9 +71,9 @@ def open_kgbert(model: str | Path, *, device: str | None = None) -> KgBert:
     return KgBert(files, *open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
 
 
-def classifier_input(one: Triple, separator: str) -> str:
+def classifier_input(triple: Triple, separator: str) -> str:
     """Return the classifier's input for a triple."""
-    head, relation, tail = one
+    head, relation, tail = triple
     return f"{head_form(head)} {separator} {relation} {separator} {tail_form(tail, relation)}"
 
 
@@ -98,13 +98,13 @@ class TuplePlausibility:
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the predicted plausibility of each tuple, cut to 0..1."""
-        found = self.encoder.predict([pair_of(one) for one in tuples])
-        return [TupleScore(value) for value in np.clip(found, 0, 1).tolist()]
+        predictions = self.encoder.predict([pair_of(triple) for triple in tuples])
+        return [TupleScore(value) for value in np.clip(predictions, 0, 1).tolist()]
 
 
-def pair_of(one: Triple) -> tuple[str, str]:
+def pair_of(triple: Triple) -> tuple[str, str]:
     """Return the two texts of a tuple that a cross-encoder reads."""
-    head, relation, tail = one
+    head, relation, tail = triple
     return f"{head_form(head)} {relation}", tail_form(tail, relation)
 
 

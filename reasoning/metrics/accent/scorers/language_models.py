@@ -67,19 +67,19 @@ class PlausibilityPrompt:
         """
         before, after = template_tokens(self.causal, self.template)
         room = self.causal.max_length - len(before)
-        rows = [[*row, *after][-room:] for row in self.causal.tokens([as_prompt(*one) for one in inferences])]
+        rows = [[*row, *after][-room:] for row in self.causal.tokens([as_prompt(*inference) for inference in inferences])]
         return self._reader.ends(before, [()], [(0, row) for row in rows], layers).states
 
     @cached_property
     def template(self) -> Template:
         """The prompt by the model's chat template, or as a transcript."""
         if not chats(self.causal):
-            examples = "".join(f"{as_prompt(*verbalise(*one))}\nAnswer: {answer}\n\n" for one, answer in EXAMPLES)
+            examples = "".join(f"{as_prompt(*verbalise(*example))}\nAnswer: {answer}\n\n" for example, answer in EXAMPLES)
             return Template(f"{_TASK}\n\n{examples}", "\nAnswer:")
         messages = [
             {"role": role, "content": text}
-            for one, answer in EXAMPLES
-            for role, text in (("user", as_prompt(*verbalise(*one))), ("assistant", answer))
+            for example, answer in EXAMPLES
+            for role, text in (("user", as_prompt(*verbalise(*example))), ("assistant", answer))
         ]
         messages.append({"role": "user", "content": PLACEHOLDER})
         system = [{"role": "system", "content": _TASK}]
@@ -124,9 +124,9 @@ class LlmProbe:
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the probability that each tuple is rated plausible, in 0..1."""
         check_relations(tuples, self.relations)
-        texts = [verbalise(*one) for one in tuples]
+        texts = [verbalise(*event_tuple) for event_tuple in tuples]
         known = self._known.get_all(texts, self._score)
-        return [known[one] for one in texts]
+        return [known[text] for text in texts]
 
     def _score(self, inferences: Sequence[Verbalised]) -> list[TupleScore]:
         with self.prompt.causal.lock:  # hidden states are recorded on the model itself

@@ -56,7 +56,7 @@ class CompactScorer(ABC, Generic[Result]):
         check_relations(tuples, self.relations)
         written = [(head_form(head), relation, statement(tail, relation)) for head, relation, tail in tuples]
         known = self._known.get_all(written, self._evaluate_all)
-        return [known[one] for one in written]
+        return [known[triple] for triple in written]
 
     def _evaluate_all(self, tuples: Sequence[Triple]) -> list[Result]:
         texts = dict.fromkeys(text for head, _, tail in tuples for text in (head, tail))
@@ -111,7 +111,7 @@ class Retriever(CompactScorer[RetrieverResult]):
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the closeness of each tail to the expected ones, in 0..1."""
-        return [TupleScore(one.closeness, one.closest) for one in self.evaluate(tuples)]
+        return [TupleScore(result.closeness, result.closest) for result in self.evaluate(tuples)]
 
     def measure(self, head: Vectors, relation: int, tail: Vectors, *, without: int = -1) -> Measurement:
         """Return the scores of a tail's vector for a head's, both of shape (d,), over a pool ``without`` one tail."""
@@ -140,13 +140,15 @@ class Retriever(CompactScorer[RetrieverResult]):
 
     def _evaluate(self, head: Vectors, relation: int, tail: Vectors, text: str, /) -> RetrieverResult:
         """The scores of one tail, with the closest expected tails."""
-        found = self.measure(head, relation, tail)
+        measurement = self.measure(head, relation, tail)
         source = f"{RETRIEVER_PREFIX}{self.model.digest}"
         closest = []
-        for rank in np.argsort(-found.cosines, kind="stable")[:SHOWN].tolist():
-            name = self.model.text(found.expected[rank])
-            closest.append(CloseTail(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(found.cosines[rank])))
-        return RetrieverResult(found.closeness, found.match, tuple(closest))
+        for rank in np.argsort(-measurement.cosines, kind="stable")[:SHOWN].tolist():
+            name = self.model.text(measurement.expected[rank])
+            closest.append(
+                CloseTail(KnownTail(name, name, Origin.MODEL, text, 1.0, source, rank), float(measurement.cosines[rank]))
+            )
+        return RetrieverResult(measurement.closeness, measurement.match, tuple(closest))
 
 
 class Match:
@@ -159,7 +161,7 @@ class Match:
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the cosine of head and tail in the space of the two towers, in -1..1."""
-        return [TupleScore(one.match) for one in self.retriever.evaluate(tuples)]
+        return [TupleScore(result.match) for result in self.retriever.evaluate(tuples)]
 
 
 def make_retriever(resources: ScorerResources, *, model: str | Path | None = None) -> Retriever:
@@ -248,11 +250,13 @@ class Support(CompactScorer[TupleScore]):
         source = f"{RETRIEVER_PREFIX}{self.model.digest}"
         closest = tuple(
             CloseTail(
-                KnownTail(name, name, Origin.NEAREST, self.model.text(one.head), one.head_likeness, source, rank),
-                one.tail_likeness,
+                KnownTail(
+                    name, name, Origin.NEAREST, self.model.text(contribution.head), contribution.head_likeness, source, rank
+                ),
+                contribution.tail_likeness,
             )
-            for rank, one in enumerate(contributions)
-            for name in (self.model.text(one.tail),)
+            for rank, contribution in enumerate(contributions)
+            for name in (self.model.text(contribution.tail),)
         )
         return TupleScore(value, closest)
 

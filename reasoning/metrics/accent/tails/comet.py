@@ -179,9 +179,9 @@ class Journal:
             generation, start = _generation(descriptor)
             offset = self._place.offset if generation == self._place.generation else start
             data = _read(descriptor, offset)
-        whole = data[: data.rfind(b"\n") + 1]
-        self._place = _Place(generation, offset + len(whole))
-        return [row for line in whole.split(b"\n") if (row := _assertion(line)) is not None]
+        complete_lines = data[: data.rfind(b"\n") + 1]
+        self._place = _Place(generation, offset + len(complete_lines))
+        return [row for line in complete_lines.split(b"\n") if (row := _assertion(line)) is not None]
 
     def merge_cache(self, graph: WritableGraph) -> MergeCounts:
         """Load all records into ``graph`` and empty the journal; see the function :func:`merge_cache`."""
@@ -319,7 +319,7 @@ class TailCache:
         """Store the tails that ``source`` generated."""
         rows = []
         for query, answer in zip(queries, answers, strict=True):
-            stored = answer if any(one.text != NOTHING for one in answer) else [Generated(NOTHING, 0.0)]
+            stored = answer if any(tail.text != NOTHING for tail in answer) else [Generated(NOTHING, 0.0)]
             head = event_uri(_key(query).head)
             rows += [
                 Assertion(head, query.relation, event_uri(text), source=source, rank=rank, score=score)

@@ -254,10 +254,10 @@ class Entry(NamedTuple):
 def entries_of(assertions: Iterable[Assertion], progress: Callable[[int], None] | None = None) -> list[tuple[str, list[Entry]]]:
     """Return the heads by text, each with its assertions under ATOMIC's names: by relation, then best first."""
     by_head: dict[str, dict[tuple[str, str, str], Entry]] = {}
-    read = 0
+    number = 0
     for row in assertions:
-        read += 1
-        if progress is not None and read % 10_000 == 0:
+        number += 1
+        if progress is not None and number % 10_000 == 0:
             progress(10_000)
         relation = row.relation if row.head.startswith("/e/") else RENAMED.get(row.relation)
         if relation is None or relation in LEFT_OUT:
@@ -271,7 +271,7 @@ def entries_of(assertions: Iterable[Assertion], progress: Callable[[int], None] 
             if before is None or entry.weight > before.weight:
                 known[key] = entry
     if progress is not None:
-        progress(read % 10_000)
+        progress(number % 10_000)
     return [(head, sorted(by_head[head].values(), key=_order)) for head in sorted(by_head)]
 
 
@@ -314,9 +314,9 @@ def _forget_others(home: Path, digest: str) -> None:
     import shutil
 
     if home.name == "events" and home.parent.joinpath("graph.lbug").exists():
-        for other in home.iterdir():
-            if (other / HEADER).exists() and other.name != digest:
-                shutil.rmtree(other, ignore_errors=True)
+        for folder in home.iterdir():
+            if (folder / HEADER).exists() and folder.name != digest:
+                shutil.rmtree(folder, ignore_errors=True)
     sweep(home)
 
 
@@ -341,19 +341,19 @@ class StoredEvents(_Heads):
     @cached_property
     def _subjects(self) -> set[tuple[str, str, str]]:
         """The events that assertions are about, with relations and sources."""
-        return {found for found in self._store.nodes_by("Event", None) if found[1] not in LEFT_OUT}
+        return {row for row in self._store.nodes_by("Event", None) if row[1] not in LEFT_OUT}
 
     @cached_property
     def _known(self) -> dict[str, dict[str, bool]]:
         """The URIs of each head, by its text, and whether a dataset has an assertion about it; texts in order."""
         store = self._store
-        found = [
+        sources = [
             *((uri, source) for uri, _, source in self._subjects),
             *((uri, source) for uri, _, source in store.nodes_by("Concept", RENAMED)),
             *((uri, source) for uri, _, source in store.nodes_by("Event", TURNED, "tail")),
         ]
         known: dict[str, dict[str, bool]] = {}
-        for uri, source in found:
+        for uri, source in sources:
             uris = known.setdefault(text_of(uri), {})
             uris[uri] = uris.get(uri, False) or not source.startswith(GENERATED_PREFIX)
         return {text: known[text] for text in sorted(known)}
@@ -391,8 +391,8 @@ class StoredEvents(_Heads):
 
     def lookup(self, wanted: Sequence[_Head], /) -> Lookup:
         """Return a function from a head and a relation to its tails; those of ``wanted`` are read together."""
-        found = self._cached.get_all(wanted, self._read)
-        return lambda head, relation: found[head, relation]
+        tails = self._cached.get_all(wanted, self._read)
+        return lambda head, relation: tails[head, relation]
 
     def generated(self) -> Iterator[tuple[Query, EventTail]]:
         """Yield the tails that models generated, by head, relation and rank."""
@@ -407,8 +407,8 @@ class StoredEvents(_Heads):
         events, actions = ([uri for uri in uris if label_of(uri) == label] for label in ("Event", "Concept"))
         rows = [
             *self._store.tails_many(events, relations),
-            *self._store.tails_many(actions, [name for name, other in RENAMED.items() if other in relations]),
-            *self._store.heads_many(events, [name for name, other in TURNED.items() if other in relations]),
+            *self._store.tails_many(actions, [name for name, renamed in RENAMED.items() if renamed in relations]),
+            *self._store.heads_many(events, [name for name, turned in TURNED.items() if turned in relations]),
         ]
         entries = dict(entries_of(rows))
         texts = ((self.heads[head], relation) for head, relation in wanted)

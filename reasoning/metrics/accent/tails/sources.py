@@ -66,15 +66,15 @@ class GraphTails:
     def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: Lookup | None = None) -> list[KnownTail]:
         """Return the tails of a head; ``tails`` holds those that were looked up together with others."""
         tails = tails or self.events.lookup([(head, relation)])
-        found = [tail for tail in tails(head, relation) if tail.text != NOTHING]
+        rows = [tail for tail in tails(head, relation) if tail.text != NOTHING]
         if origin is Origin.NEAREST or not self._learnt:
-            found = [tail for tail in found if not tail.is_generated]
+            rows = [tail for tail in rows if not tail.is_generated]
         return [
             KnownTail(
                 tail.text, tail.form, Origin.COMET if tail.is_generated else origin, self.events.heads[head], likeness,
                 tail.source, max(tail.rank, 0), None if np.isnan(tail.score) else tail.score,
             )
-            for tail in found
+            for tail in rows
         ]  # fmt: skip
 
 
@@ -111,8 +111,10 @@ class NearestTails:
         if not texts:
             return []
         near = {text: self._near(vector) for text, vector in zip(texts, self.vectors[texts], strict=True)}
-        wanted = [(int(self._numbers[one]), query.relation) for query in queries for one, _ in near[head_form(query.head)]]
-        known = self.graph.events.lookup(wanted)
+        heads_and_relations = [
+            (int(self._numbers[number]), query.relation) for query in queries for number, _ in near[head_form(query.head)]
+        ]
+        known = self.graph.events.lookup(heads_and_relations)
         result = []
         for query in queries:
             tails: list[KnownTail] = []
@@ -156,8 +158,8 @@ class CometTails:
         unseen = [query for query in dict.fromkeys(keys) if query not in answers]
         note = self._generate(unseen, answers) if unseen else ""
         fresh = set(unseen)
-        found = [as_known(query, answers.get(key, ()), self.comet.source) for query, key in zip(queries, keys, strict=True)]
-        return [one._replace(note=note) if key in fresh else one for one, key in zip(found, keys, strict=True)]
+        results = [as_known(query, answers.get(key, ()), self.comet.source) for query, key in zip(queries, keys, strict=True)]
+        return [result._replace(note=note) if key in fresh else result for result, key in zip(results, keys, strict=True)]
 
     def _remembered(self, queries: Sequence[Query]) -> dict[Query, Sequence[Generated]]:
         if self.memory is None:
@@ -213,17 +215,17 @@ class Chain:
 
     def find(self, queries: Sequence[Query]) -> list[Found]:
         """Return for each query the tails of the first source that has any, with the notes of all queried sources."""
-        found = dict.fromkeys(queries, Found())
-        notes: dict[Query, list[str]] = {query: [] for query in found}
+        results = dict.fromkeys(queries, Found())
+        notes: dict[Query, list[str]] = {query: [] for query in results}
         for source in self.sources:
-            open_queries = [query for query, one in found.items() if not one.tails]
+            open_queries = [query for query, result in results.items() if not result.tails]
             if not open_queries:
                 break
-            for query, one in zip(open_queries, source.find(open_queries), strict=True):
-                found[query] = one
-                if one.note:
-                    notes[query].append(one.note)
-        return [found[query]._replace(note="; ".join(dict.fromkeys(notes[query]))) for query in queries]
+            for query, result in zip(open_queries, source.find(open_queries), strict=True):
+                results[query] = result
+                if result.note:
+                    notes[query].append(result.note)
+        return [results[query]._replace(note="; ".join(dict.fromkeys(notes[query]))) for query in queries]
 
 
 # Provenance: from a known tail back to the assertion of the graph.
@@ -272,8 +274,8 @@ class Provenance:
             text = text_of(row.tail)
             if (statement(text, relation) if from_model else text) == tail.text:
                 yield (row.head, row.tail), row
-        for name, other in TURNED.items():
-            if other == relation:
+        for name, inverse in TURNED.items():
+            if inverse == relation:
                 yield from (((row.tail, row.head), row) for row in self.graph.tails(end, name) if text_of(row.tail) == tail.head)
         if relation in RENAMED.values() and first != last:
             for path in self.graph.triples_between([first], [last]):
