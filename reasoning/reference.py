@@ -161,8 +161,8 @@ def other_graph(signature: Signature) -> str:
 
 def references_of(metric: str, folders: Sequence[Path] | None = None) -> list[Reference]:
     """Return all references of ``metric`` in ``folders``, by default the user's own and then the shipped ones."""
-    places = (own_folder(), SHIPPED) if folders is None else folders
-    return [reference for folder in places for reference in _read_all(folder, metric, _stamp(folder, metric)).values()]
+    searched = (own_folder(), SHIPPED) if folders is None else folders
+    return [reference for folder in searched for reference in _read_all(folder, metric, _stamp(folder, metric)).values()]
 
 
 def file_name(metric: str, signature: str) -> str:

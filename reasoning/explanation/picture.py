@@ -95,11 +95,11 @@ def _cards(history: Sequence[str], response: str, scene: Scene, width: float, bo
 
 def _shown_turns(history: Sequence[str], words: Sequence[Word]) -> list[int]:
     """Return the turns to show: the last one, those with words, and recent ones up to a minimum number."""
-    wanted = {word.turn for word in words if word.turn is not None}
+    shown = {word.turn for word in words if word.turn is not None}
     for turn in reversed(range(len(history))):
-        if len(wanted) < _MOST_TURNS or turn == len(history) - 1:
-            wanted.add(turn)
-    return sorted(wanted)
+        if len(shown) < _MOST_TURNS or turn == len(history) - 1:
+            shown.add(turn)
+    return sorted(shown)
 
 
 def _rows(chains: Sequence[Chain], width: float) -> list[ChainRows]:

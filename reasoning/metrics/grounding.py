@@ -20,12 +20,12 @@ on half of CIDER's dialogues (``benchmarks/REPORT.md``, "Evidence beside CIDER")
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, groupby
 from math import fsum, prod
 from pathlib import Path as FilePath
 from typing import NamedTuple
@@ -146,16 +146,16 @@ class Grounding(BatchScoring):
         )
 
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
-        turns = list(dict.fromkeys(chain.from_iterable((*item.history, item.response) for item in items)))
+        turns = list(dict.fromkeys(itertools.chain.from_iterable((*item.history, item.response) for item in items)))
         mentions = dict(zip(turns, self.linker.link_batch(turns), strict=True))
-        found = [self._concepts([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]
+        concepts_of_items = [self._concepts([mentions[turn] for turn in item.history], mentions[item.response]) for item in items]
         reach = self.background.reach(
             (mention.concept, nearest.hops)
-            for concepts in found
+            for concepts in concepts_of_items
             for mention, nearest in zip(concepts.response, concepts.nearest, strict=True)
             if nearest.concepts
         )
-        return [self._score(concepts, reach, explain) for concepts in found]
+        return [self._score(concepts, reach, explain) for concepts in concepts_of_items]
 
     def _concepts(self, history: Sequence[Sequence[Mention]], response: Sequence[Mention]) -> _ItemConcepts:
         first, latest = first_mentions(response), latest_mentions(history)
@@ -164,13 +164,13 @@ class Grounding(BatchScoring):
     def _nearest(self, response: Sequence[str], history: Sequence[str]) -> list[_Nearest]:
         shared = set(history)
         best = {concept: _Nearest((concept,), 0) for concept in response if concept in shared}
-        others = [concept for concept in response if concept not in shared]
-        if history and others and self.max_hops:
-            hops = self.graph.hop_distances(history, others, self.max_hops)
-            for concept, column in zip(others, hops.T.tolist(), strict=True):
+        distant = [concept for concept in response if concept not in shared]
+        if history and distant and self.max_hops:
+            hops = self.graph.hop_distances(history, distant, self.max_hops)
+            for concept, column in zip(distant, hops.T.tolist(), strict=True):
                 least = min((hop for hop in column if hop >= 0), default=-1)
                 if least >= 0:
-                    best[concept] = _Nearest(tuple(one for one, hop in zip(history, column, strict=True) if hop == least), least)
+                    best[concept] = _Nearest(tuple(itertools.compress(history, [hop == least for hop in column])), least)
         return [best.get(concept, _Nearest()) for concept in response]
 
     def _score(self, concepts: _ItemConcepts, reach: dict[Near, float], explain: bool) -> Score:
@@ -196,29 +196,30 @@ class Grounding(BatchScoring):
         the history's concept.
         """
         pairs = {
-            (one, mention.concept)
+            (near, mention.concept)
             for mention, nearest in zip(concepts.response, concepts.nearest, strict=True)
             if nearest.hops == 1
-            for one in nearest.concepts
+            for near in nearest.concepts
         }
         if not pairs:
             return {}
-        found: dict[tuple[str, str], dict[tuple[str, str], Assertion]] = {}
-        for path in self.graph.triples_between(sorted({one for one, _ in pairs}), sorted({other for _, other in pairs})):
+        strongest_of: dict[tuple[str, str], dict[tuple[str, str], Assertion]] = {}
+        starts, targets = ({pair[side] for pair in pairs} for side in (0, 1))
+        for path in self.graph.triples_between(sorted(starts), sorted(targets)):
             (assertion,) = path.assertions
             ends = path.nodes[0], path.nodes[-1]
             if ends in pairs:
-                kept = found.setdefault(ends, {})
+                strongest = strongest_of.setdefault(ends, {})
                 key = assertion.head, assertion.relation
-                kept[key] = min(kept.get(key, assertion), assertion, key=lambda one: one.order)
-        reach = self.background.reach((one, 1) for one, _ in found)
+                strongest[key] = min(strongest.get(key, assertion), assertion, key=lambda candidate: candidate.order)
+        reach = self.background.reach((start, 1) for start, _ in strongest_of)
         draws = self.background.drawn.total()
         return {
-            (one, other): _Joined(
-                sorted(kept.values(), key=lambda edge: (edge.relation not in TELLING, edge.order)),
-                fsum(edge.weight for edge in kept.values()) / (1 + reach[one, 1] * draws),
+            (start, end): _Joined(
+                sorted(strongest.values(), key=lambda edge: (edge.relation not in TELLING, edge.order)),
+                fsum(edge.weight for edge in strongest.values()) / (1 + reach[start, 1] * draws),
             )
-            for (one, other), kept in found.items()
+            for (start, end), strongest in strongest_of.items()
         }
 
     def _piece(
@@ -239,18 +240,18 @@ class Grounding(BatchScoring):
         path: Path | None = None
         parallel: list[Path] = []
         if edges is not None and nearest.hops == 1:
-            first = max(nearest.concepts, key=lambda one: edges[one, mention.concept].strength)  # the first of equals
+            first = max(nearest.concepts, key=lambda concept: edges[concept, mention.concept].strength)  # the first of equals
             assertions = edges[first, mention.concept].assertions
             if value >= (SHOWN_TELLING if assertions[0].relation in TELLING else SHOWN_EDGE):
                 path, *parallel = (Path((first, mention.concept), (edge,)) for edge in assertions[: 1 + PARALLEL])
         elif edges is not None and nearest.hops and value >= SHOWN:
             path = self._most_specific(nearest, mention.concept)
             first = path.nodes[0]
-        found = known[first]
+        earlier = known[first]
         beside = tuple(
-            Piece("parallel", each.strength, 0.0, mention, found.turn, found.mention, nearest.hops, each) for each in parallel
+            Piece("parallel", edge.strength, 0.0, mention, earlier.turn, earlier.mention, nearest.hops, edge) for edge in parallel
         )
-        return Piece("concept", value, value * part, mention, found.turn, found.mention, nearest.hops, path, rests_on=beside)
+        return Piece("concept", value, value * part, mention, earlier.turn, earlier.mention, nearest.hops, path, rests_on=beside)
 
     def _most_specific(self, nearest: _Nearest, target: str) -> Path:
         """Return the shortest path from one of the nearest concepts to ``target`` that is least expected by chance.
@@ -259,17 +260,17 @@ class Grounding(BatchScoring):
         plus the number of background draws within one hop of the node: a path through *person* or *cat* is weak. Ties go to the
         concept mentioned last, then to the graph's order of paths.
         """
-        found: list[Path] = []
+        paths: list[Path] = []
         for concept in nearest.concepts:
-            found += self.graph.paths(concept, target, max_hops=nearest.hops, limit=_PATHS)
-        reach = self.background.reach((node, 1) for path in found for node in path.nodes[:-1])
+            paths += self.graph.paths(concept, target, max_hops=nearest.hops, limit=_PATHS)
+        reach = self.background.reach((node, 1) for path in paths for node in path.nodes[:-1])
         draws = self.background.drawn.total()
 
         def strength(path: Path) -> float:
             spread = prod(1 + reach[node, 1] * draws for node in path.nodes[:-1])
             return float(min(assertion.weight for assertion in path.assertions) / spread)
 
-        return max(found, key=strength)  # the first of equals
+        return max(paths, key=strength)  # the first of equals
 
 
 def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
@@ -383,13 +384,13 @@ class Background:
         return self._reach.get_all(pairs, self._compute)
 
     def _compute(self, pairs: Sequence[Near]) -> list[float]:
-        found: dict[Near, float] = {}
-        for hops, group in groupby(sorted(pairs, key=lambda near: (near[1], near[0])), key=lambda near: near[1]):
+        reach: dict[Near, float] = {}
+        for hops, group in itertools.groupby(sorted(pairs, key=lambda near: (near[1], near[0])), key=lambda near: near[1]):
             concepts = [concept for concept, _ in group]
             for start in range(0, len(concepts), _BATCH):
                 block = concepts[start : start + _BATCH]
-                found |= {(concept, hops): part for concept, part in zip(block, self._parts(block, hops), strict=True)}
-        return [found[near] for near in pairs]
+                reach |= {(concept, hops): part for concept, part in zip(block, self._parts(block, hops), strict=True)}
+        return [reach[near] for near in pairs]
 
     def _parts(self, concepts: Sequence[str], hops: int) -> list[float]:
         drawn = self.drawn

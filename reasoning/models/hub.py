@@ -230,7 +230,7 @@ def _files(folder: Path) -> list[Path]:
 
 def weight_files(folder: Path) -> list[Path]:
     """Return the weight files of the model in ``folder``, by name."""
-    return next((found for pattern in _WEIGHTS if (found := sorted(folder.glob(pattern)))), [])
+    return next((files for pattern in _WEIGHTS if (files := sorted(folder.glob(pattern)))), [])
 
 
 def _whole(files: ModelFiles) -> ModelFiles:

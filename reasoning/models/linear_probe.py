@@ -48,12 +48,14 @@ class ProbeKind:
         try:
             head, arrays = unpack(data, self.format, _VERSION)
             weights, layer = arrays["weights"], head["layer"]
-            given: dict[str, Any] = {key: str(head[key]) if key == "dtype" else float(head[key]) for key in self.keys}
-            numbers = [value for key, value in given.items() if key != "dtype"]
+            parameters: dict[str, Any] = {key: str(head[key]) if key == "dtype" else float(head[key]) for key in self.keys}
+            numbers = [value for key, value in parameters.items() if key != "dtype"]
             sound = weights.dtype == np.float32 and weights.ndim == 1 and weights.size and np.isfinite(numbers).all()
             if not (sound and type(layer) is int and layer >= 1):
                 raise ValueError("its weights, bias or layer are invalid")
-            return Probe(self, layer, weights, str(head["model"]), **given, facts=dict(head["facts"]), digest=digest_of(data))
+            return Probe(
+                self, layer, weights, str(head["model"]), **parameters, facts=dict(head["facts"]), digest=digest_of(data)
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{name} is not a {self.what} ({reason_of(error)}); give one that {self.command} wrote") from error
 
@@ -75,8 +77,8 @@ class Probe:
     def log_odds(self, hidden: NDArray[np.float32], margins: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return log-odds, shape (n,), from states, shape (n, width), and, where the probe weighs it, the log-odds of yes,
         shape (n,)."""
-        found: NDArray[np.float64] = hidden.astype(np.float64) @ self.weights.astype(np.float64) + self.bias
-        return found + self.yes * margins if self.yes and margins is not None else found
+        log_odds: NDArray[np.float64] = hidden.astype(np.float64) @ self.weights.astype(np.float64) + self.bias
+        return log_odds + self.yes * margins if self.yes and margins is not None else log_odds
 
     def to_bytes(self) -> bytes:
         """Return the probe's file; equal probes give equal bytes."""
@@ -92,19 +94,19 @@ class Probe:
 
     def attach(self, causal: CausalModel, *, cut: bool) -> None:
         """Check that the probe belongs to ``causal``, and with ``cut`` remove the layers above the probe's."""
-        given = causal.files.given
+        name = causal.files.given
         if self.model.rpartition("@")[2] != causal.files.digest:
             raise ModelError(
-                f"the {self.kind.what} was trained on {self.model}, and {given!r} is {causal.files.signature}; give that model, "
+                f"the {self.kind.what} was trained on {self.model}, and {name!r} is {causal.files.signature}; give that model, "
                 f"or make a probe for this one with: {self.kind.command}"
             )
         if self.dtype and causal.dtype != self.dtype:
             raise ModelError(
-                f"the {self.kind.what} was trained on a model in {self.dtype}, and {given!r} is open in {causal.dtype}; open it "
+                f"the {self.kind.what} was trained on a model in {self.dtype}, and {name!r} is open in {causal.dtype}; open it "
                 f"in {self.dtype}"
             )
         if cut:
             try:
                 cut_above(causal.model, self.layer)
             except InputError as error:
-                raise ModelError(f"the {self.kind.what} does not fit the model {given!r}: {error}") from error
+                raise ModelError(f"the {self.kind.what} does not fit the model {name!r}: {error}") from error

@@ -94,10 +94,10 @@ def read_model(path: Path, file: str, what: str, command: str, largest: int) -> 
     """Return the bytes of the one-file model at ``path``, a file or a folder with ``file``, and its path for messages."""
     try:
         recover(path)
-        whole = path / file if path.is_dir() else path
-        if whole.stat().st_size > largest:
-            raise ModelError(f"{whole} is larger than any {what}; give one that {command} wrote")
-        return whole.read_bytes(), str(whole)
+        model_file = path / file if path.is_dir() else path
+        if model_file.stat().st_size > largest:
+            raise ModelError(f"{model_file} is larger than any {what}; give one that {command} wrote")
+        return model_file.read_bytes(), str(model_file)
     except FileNotFoundError as error:
         raise ModelError(f"there is no {what} at {path}; make one with: {command}") from error
     except (OSError, ValueError) as error:

@@ -80,11 +80,11 @@ class Seq2SeqWriter:
         return self.model(**self._encoded(self._limits.prompt, text=list(prompts)), labels=self._labels(tails)).loss
 
     def _labels(self, tails: Sequence[str]) -> Any:
-        wanted = self._encoded(max(MAX_LENGTH, self._limits.longest), text_target=[tail + self._end for tail in tails])
-        return wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
+        encoded = self._encoded(max(MAX_LENGTH, self._limits.longest), text_target=[tail + self._end for tail in tails])
+        return encoded["input_ids"].masked_fill(encoded["attention_mask"] == 0, IGNORED)
 
-    def _encoded(self, most: int, **texts: list[str]) -> dict[str, Any]:
-        batch = self.tokenizer(**texts, padding=True, truncation=True, max_length=most, return_tensors="pt", verbose=False)
+    def _encoded(self, max_length: int, **texts: list[str]) -> dict[str, Any]:
+        batch = self.tokenizer(**texts, padding=True, truncation=True, max_length=max_length, return_tensors="pt", verbose=False)
         return {name: batch[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
 
 
@@ -118,19 +118,19 @@ class CausalWriter:
         """Return losses; see :class:`Writer`."""
         rows, starts = self._rows(prompts, tails)
         with self._torch.inference_mode():
-            found, owners = self.causal.nats(rows, starts)
-        sums = np.bincount(owners, weights=found.double().cpu().numpy(), minlength=len(prompts))
+            nats, owners = self.causal.nats(rows, starts)
+        sums = np.bincount(owners, weights=nats.double().cpu().numpy(), minlength=len(prompts))
         means: NDArray[np.float64] = sums / np.bincount(owners, minlength=len(prompts))
         return means
 
     def loss(self, prompts: Sequence[str], tails: Sequence[str]) -> Any:
         """Return the mean loss; see :class:`Writer`. Texts of similar length are batched together, which avoids padding."""
         rows, starts = self._rows(prompts, tails)
-        found = [
+        nats = [
             self.causal.nats([rows[index] for index in indices], [starts[index] for index in indices])[0]
             for indices in together([len(row) for row in rows], self.causal.batch_tokens)
         ]
-        return self._torch.cat(found).mean()
+        return self._torch.cat(nats).mean()
 
     def _rows(self, prompts: Sequence[str], tails: Sequence[str]) -> tuple[list[list[int]], list[int]]:
         """The tokens of each prompt and its tail, and the index at which the tail begins."""
@@ -185,6 +185,6 @@ _PLAIN = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
 def _scores(out: Any) -> list[float]:
     """Mean log-probabilities per token from beam search; zeros without a search (one beam)."""
-    given = out.get("sequences_scores")
-    result: list[float] = [0.0] * len(out.sequences) if given is None else given.tolist()
+    scores = out.get("sequences_scores")
+    result: list[float] = [0.0] * len(out.sequences) if scores is None else scores.tolist()
     return result

@@ -90,8 +90,8 @@ def examples_of(
     for relation in RELATIONS:
         without = []
         for row, item in zip(rows, items, strict=True):
-            own = [one for one in row.tuples if one[1] == relation]
-            result += [Example(prompt(relation, item), answer(one[0], one[2])) for one in own]
+            own = [event_tuple for event_tuple in row.tuples if event_tuple[1] == relation]
+            result += [Example(prompt(relation, item), answer(event_tuple[0], event_tuple[2])) for event_tuple in own]
             if not own:
                 without.append(item)
         drawn = rng.sample(without, min(none_examples, len(without)))
@@ -125,16 +125,17 @@ def train_extractor(
     examples = examples_of(
         rows, none_examples=recipe.none_examples, seed=recipe.seed, fit=lambda item: within(item, size, recipe.max_length)
     )
-    each = -(-len(examples) // min(recipe.batch_size, len(examples)))
-    plan = Plan(each * recipe.epochs, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, look_every=each)
-    read = {"examples": digest_of([(one.source, one.target) for one in examples]), "model": files.digest}
+    steps_an_epoch = -(-len(examples) // min(recipe.batch_size, len(examples)))
+    steps = steps_an_epoch * recipe.epochs
+    plan = Plan(steps, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, look_every=steps_an_epoch)
+    data = {"examples": digest_of([(example.source, example.target) for example in examples]), "model": files.digest}
     writer = Seq2SeqWriter(opened, tokenizer, Limits(2 * recipe.max_length, longest=recipe.max_length))
 
     def loss_of(batch: Sequence[int], _: np.random.Generator) -> Any:
         chosen = [examples[number] for number in batch]
-        return writer.loss([one.source for one in chosen], [one.target for one in chosen])
+        return writer.loss([example.source for example in chosen], [example.target for example in chosen])
 
-    state = fit(opened, loss_of, len(examples), plan, checkpoints_of(folder), data=read, progress=progress)
+    state = fit(opened, loss_of, len(examples), plan, checkpoints_of(folder), data=data, progress=progress)
     loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
     trained = Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest="")
@@ -205,16 +206,16 @@ def train_comet(
     _choose(writer, recipe.layers)
     digest = digest_of(rows)
     data = {"examples": digest, "model": files.digest, "layers": recipe.layers, "half": half}
-    found = run_training(writer.model, _comet_loss(writer, rows, half), len(rows), plan, output, data=data, progress=progress)
+    run = run_training(writer.model, _comet_loss(writer, rows, half), len(rows), plan, output, data=data, progress=progress)
     card = render(
         "comet",
         name=output.name, base=base_name(model), kind="causal" if isinstance(writer, CausalWriter) else "sequence-to-sequence",
         trained=f"the top {recipe.layers} layers" if recipe.layers else "all layers", recipe=recipe.to_toml(), triples=len(rows),
         heads=len({head for head, _, _ in rows}), graph=graph or "not named", digest=digest, relations=", ".join(relations),
-        **found,
+        **run,
     )  # fmt: skip
     write_model(writer.model.half() if isinstance(writer, CausalWriter) else writer.model, writer.tokenizer, card, output)
-    return {"triples": len(rows), "relations": relations, **found}
+    return {"triples": len(rows), "relations": relations, **run}
 
 
 def _name_relations(writer: Seq2SeqWriter, relations: Sequence[str]) -> None:
@@ -268,13 +269,13 @@ def train_kgbert(
     opened, tokenizer = with_new_head(files, 2, device, plan.seed)
     digest = digest_of(rows)
     data = {"examples": digest, "model": files.digest}
-    found = run_training(opened, _kgbert_loss(opened, tokenizer, rows), len(rows), plan, output, data=data, progress=progress)
+    run = run_training(opened, _kgbert_loss(opened, tokenizer, rows), len(rows), plan, output, data=data, progress=progress)
     card = render(
         "kgbert", name=output.name, base=base_name(model), recipe=recipe.to_toml(), triples=len(rows),
-        graph=graph or "not named", digest=digest, **found,
+        graph=graph or "not named", digest=digest, **run,
     )  # fmt: skip
     write_model(opened, tokenizer, card, output)
-    return {"triples": len(rows), **found}
+    return {"triples": len(rows), **run}
 
 
 def _kgbert_loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:
@@ -287,20 +288,20 @@ def _kgbert_loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable
 
     def made_up(row: Triple, random: np.random.Generator) -> Triple:
         like = by_relation[row[1]]
-        head, other = bool(random.integers(2)), row
+        head, corrupted = bool(random.integers(2)), row
         for _ in range(_TRIES):
             chosen = rows[like[int(random.integers(len(like)))]]
-            other = (chosen[0], row[1], row[2]) if head else (row[0], row[1], chosen[2])
-            if other not in known:
+            corrupted = (chosen[0], row[1], row[2]) if head else (row[0], row[1], chosen[2])
+            if corrupted not in known:
                 break
-        return other
+        return corrupted
 
     def loss(batch: Sequence[int], random: np.random.Generator) -> Any:
         true = [rows[number] for number in batch]
         texts = [classifier_input(row, tokenizer.sep_token) for row in [*true, *(made_up(row, random) for row in true)]]
-        given = tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
+        encoded = tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
         labels = torch.tensor([1] * len(true) + [0] * len(true))
-        parts = {name: value.to(model.device) for name, value in given.items()}
+        parts = {name: value.to(model.device) for name, value in encoded.items()}
         return model(**parts, labels=labels.to(model.device)).loss
 
     return loss

@@ -50,13 +50,13 @@ def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     # Cards are Markdown, not HTML, so nothing is escaped.
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True, autoescape=False,
     )  # fmt: skip
-    made.filters["fmt"] = format
-    made.filters["named"] = lambda versions: ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
-    return made
+    environment.filters["fmt"] = format
+    environment.filters["named"] = lambda versions: ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+    return environment
 
 
 def render(name: str, /, **values: Any) -> str:
@@ -68,15 +68,15 @@ def render(name: str, /, **values: Any) -> str:
 def again(command: str, *former: str) -> str:
     """Return a training command with ``--recipe FILE`` in place of the options whose values are in the recipe; ``former`` are
     further options of the training whose values are there."""
-    kept: list[str] = []
+    words_left: list[str] = []
     words = iter(shlex.split(command))
     for word in words:
         option, mark, _ = word.partition("=")
         if option not in (*_IN_RECIPES, *former):
-            kept.append(word)
+            words_left.append(word)
         elif not mark and option != "--contrast":
             next(words, None)
-    return shlex.join([*kept, "--recipe", "FILE"])
+    return shlex.join([*words_left, "--recipe", "FILE"])
 
 
 def licences_of(corpora: Iterable[str]) -> dict[str, str]:
@@ -123,12 +123,17 @@ def commonsense_card(model: Regressor, *, path: str) -> str:
 
 def _commonsense_recipe(facts: Mapping[str, Any]) -> CommonsenseRecipe:
     """The recipe of a regressor; older ones recorded its parts."""
-    found = facts["recipe"]
-    if "networks" not in found:
+    recorded = facts["recipe"]
+    if "networks" not in recorded:
         plan = {name: value for name, value in facts["plan"].items() if name in ("folds", "shares", "rounds")}
         names = ("variant", "count", "contrast", "resamples", "seed", "licence")
-        found = {"folds": 0, **plan, **{name: facts[name] for name in names if facts.get(name) is not None}, "networks": found}
-    return CommonsenseRecipe.recorded(found)
+        recorded = {
+            "folds": 0,
+            **plan,
+            **{name: facts[name] for name in names if facts.get(name) is not None},
+            "networks": recorded,
+        }
+    return CommonsenseRecipe.recorded(recorded)
 
 
 def plan_in_words(plan: Mapping[str, Any]) -> str:
@@ -150,10 +155,10 @@ def coherence_card(header: Mapping[str, Any], digest: str, *, path: str | None) 
     licences = [f"{name}: {licence}" for name, licence in stated.items()]
     if len(stated) < len(facts["corpora"]):
         licences.append(facts.get("licence") or "not stated")
-    left = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
+    left_out = [f"{number:,} {reason}" for reason, number in facts.get("left out", {}).items() if number]
     return _with_recipe(
         "coherence", facts, CoherenceRecipe.recorded({**facts["settings"], "seed": facts["seed"]}), path=path, digest=digest,
-        encoder=header["encoder"], left=", ".join(left) or "none",
+        encoder=header["encoder"], left=", ".join(left_out) or "none",
         licence="; ".join(licences), licences=_PUBLISHED, parts=PARTS, weights=weights_in(header),
         elsewhere=facts["areas of parts trained without the corpus"],
     )  # fmt: skip

@@ -19,8 +19,8 @@ from ..models.modelfile import arrays_in, digest_of, pack
 
 def checkpoints_of(output: Path) -> Path:
     """Return the folder for the checkpoints of the training of ``output``."""
-    whole = output.resolve()
-    return whole.with_name(f".{whole.name}.checkpoint")
+    absolute = output.resolve()
+    return absolute.with_name(f".{absolute.name}.checkpoint")
 
 
 def delete_checkpoints(output: Path) -> None:

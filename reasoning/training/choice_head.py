@@ -62,22 +62,24 @@ def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> 
     from scipy.sparse import csr_matrix, hstack
 
     pairs = pairs_of(instances)
-    choices = [(choice, one.id) for one in instances for choice in one.choices]
-    found = [terms_of(choice) for choice, _ in choices]
-    number = Counter(term for terms in found for term in terms)
-    spread = Counter(term for term, _ in {(term, of) for terms, (_, of) in zip(found, choices, strict=True) for term in terms})
-    kept = sorted(term for term in number if number[term] >= limits.least and spread[term] >= limits.dialogues)
-    column = {term: index for index, term in enumerate(kept)}
-    indices = [[column[term] for term in terms if term in column] for terms in found]
-    rows = np.repeat(np.arange(len(indices)), [len(each) for each in indices])
-    words = csr_matrix((np.ones(len(rows)), (rows, np.concatenate([[], *indices]).astype(int))), (len(choices), len(kept)))
-    form = [form_of(one.choices) for one in instances]
-    scale = np.concatenate([centred(each) for each in form]).std(axis=0)
+    choices = [(choice, instance.id) for instance in instances for choice in instance.choices]
+    terms_of_choices = [terms_of(choice) for choice, _ in choices]
+    number = Counter(term for terms in terms_of_choices for term in terms)
+    spread = Counter(
+        term for term, _ in {(term, of) for terms, (_, of) in zip(terms_of_choices, choices, strict=True) for term in terms}
+    )
+    frequent = sorted(term for term in number if number[term] >= limits.least and spread[term] >= limits.dialogues)
+    column = {term: index for index, term in enumerate(frequent)}
+    indices = [[column[term] for term in terms if term in column] for terms in terms_of_choices]
+    rows = np.repeat(np.arange(len(indices)), [len(columns) for columns in indices])
+    words = csr_matrix((np.ones(len(rows)), (rows, np.concatenate([[], *indices]).astype(int))), (len(choices), len(frequent)))
+    form = [form_of(instance.choices) for instance in instances]
+    scale = np.concatenate([centred(values) for values in form]).std(axis=0)
     scale[scale < 1e-12] = 1.0
     x = hstack([csr_matrix(np.concatenate(form) / scale), words]).tocsr()
     weights = logistic(x[pairs.right] - x[pairs.wrong], pairs.weights, limits.penalty / len(np.unique(pairs.owner)))
-    by_form = {name: round(float(one), 4) for name, one in zip(FORM, weights[: len(FORM)] / scale, strict=True)}
-    by_term = {term: round(float(one), 4) for term, one in zip(kept, weights[len(FORM) :], strict=True)}
+    by_form = {name: round(float(weight), 4) for name, weight in zip(FORM, weights[: len(FORM)] / scale, strict=True)}
+    by_term = {term: round(float(weight), 4) for term, weight in zip(frequent, weights[len(FORM) :], strict=True)}
     return FormModel(by_form, by_term, digest_of(json.dumps([by_form, by_term], sort_keys=True).encode()))
 
 
@@ -88,16 +90,16 @@ def fit_head(features: Sequence[str], values: Sequence[Matrix], correct: Sequenc
     ``values`` of an instance have the shape (choices, features).
     """
     differences, weights = [], []
-    for each, right in zip(values, correct, strict=True):
-        good = np.zeros(len(each), dtype=bool)
+    for instance_values, right in zip(values, correct, strict=True):
+        good = np.zeros(len(instance_values), dtype=bool)
         good[list(right)] = True
         if good.any() and not good.all():
-            pairs = (each[good][:, None, :] - each[~good][None, :, :]).reshape(-1, each.shape[1])
+            pairs = (instance_values[good][:, None, :] - instance_values[~good][None, :, :]).reshape(-1, instance_values.shape[1])
             differences.append(pairs)
             weights.append(np.full(len(pairs), 1 / len(pairs)))
     if not differences:
         raise InputError("no instance has right and wrong choices; give instances with Correct Answers")
-    spread = np.concatenate([centred(each) for each in values]).std(axis=0)
+    spread = np.concatenate([centred(instance_values) for instance_values in values]).std(axis=0)
     scale = np.where(spread > 1e-12, spread, 1.0)
     coefficients = logistic(
         np.concatenate(differences) / scale, np.concatenate(weights), RIDGE, maxiter=1000, ftol=1e-13, gtol=1e-9
@@ -110,9 +112,9 @@ def unseen_form(
 ) -> list[Matrix]:
     """Return the log-odds of each instance's choices, shape (choices, 1), by models fitted to the other groups' instances."""
     result: list[Matrix] = [np.empty((0, 1))] * len(instances)
-    for one in k_folds(groups, folds, seed):
-        model = fit_form([instances[index] for index in one.train.tolist()], limits)
-        for index in one.test.tolist():
+    for fold in k_folds(groups, folds, seed):
+        model = fit_form([instances[index] for index in fold.train.tolist()], limits)
+        for index in fold.test.tolist():
             result[index] = model.log_odds(instances[index].choices)[:, None]
     return result
 
@@ -124,9 +126,9 @@ def clusters(instances: Sequence[Instance]) -> Places:
 
     first: dict[str, int] = {}  # by dialogue and by turn, the first instance
     edges = []
-    for index, one in enumerate(instances):
-        edges.append((index, first.setdefault(f"dialogue {one.id}", index)))
-        turns = sorted(telling_turns(map(without_speaker, one.dialogue)))
+    for index, instance in enumerate(instances):
+        edges.append((index, first.setdefault(f"dialogue {instance.id}", index)))
+        turns = sorted(telling_turns(map(without_speaker, instance.dialogue)))
         edges += [(index, first.setdefault(f"turn {turn}", index)) for turn in turns]
     if not edges:
         return np.zeros(0, dtype=np.int64)
@@ -149,7 +151,7 @@ def enough_groups(instances: Sequence[Instance]) -> Places:
 def apart_from(instances: Sequence[Instance], dialogues: Sequence[Sequence[str]]) -> list[Instance]:
     """Return the instances whose dialogues share no turn of six words or more with ``dialogues``."""
     known = telling_turns(turn for turns in dialogues for turn in turns)
-    return [one for one in instances if known.isdisjoint(telling_turns(map(without_speaker, one.dialogue)))]
+    return [instance for instance in instances if known.isdisjoint(telling_turns(map(without_speaker, instance.dialogue)))]
 
 
 def measure(judge: Judge, instances: Sequence[Instance], folder: Path, progress: Progress | None = None) -> list[Matrix]:
@@ -179,8 +181,8 @@ class Measured(NamedTuple):
 def side_by_side(parts: Mapping[str, Measured], judges: Sequence[str]) -> tuple[list[str], list[Matrix]]:
     """Return the features ``judge.feature`` of several judges, and their values for each instance."""
     names = [f"{judge}.{name}" for judge in judges for name in parts[judge].features]
-    each = zip(*(parts[judge].values for judge in judges), strict=True)
-    return names, [np.concatenate(values, axis=1) for values in each]
+    values_of_judges = zip(*(parts[judge].values for judge in judges), strict=True)
+    return names, [np.concatenate(values, axis=1) for values in values_of_judges]
 
 
 class Split:
@@ -210,7 +212,7 @@ class Split:
         own[CONTROL] = Measured(("form",), [self.form[index] for index in indices])
         features, values = side_by_side(own, judges)
         head = fit_head(features, values[: len(self.train)], [instances[index].correct for index in self.train])
-        return [head.scores(each).tolist() for each in values[len(self.train) :]]
+        return [head.scores(choice_values).tolist() for choice_values in values[len(self.train) :]]
 
 
 def train_heads(
@@ -232,35 +234,37 @@ def train_heads(
     judges = [CONTROL, *parts]
     reported = [tuple(judges[:size]) for size in range(1, len(judges) + 1)]
     scores: dict[tuple[str, ...], list[list[float]]] = {group: [[]] * len(instances) for group in reported}
-    for number, one in enumerate(k_folds(groups, FOLDS, seed), 1):
-        split = Split(instances, groups, one.train, one.test, limits, seed)
+    for number, fold in enumerate(k_folds(groups, FOLDS, seed), 1):
+        split = Split(instances, groups, fold.train, fold.test, limits, seed)
         for group in reported:
-            for index, each in zip(split.test, split.scores(instances, parts, group), strict=True):
-                scores[group][index] = each
+            for index, fold_scores in zip(split.test, split.scores(instances, parts, group), strict=True):
+                scores[group][index] = fold_scores
         report("fitting", number, FOLDS + 1)
     everything = dict(parts) | {CONTROL: Measured(("form",), unseen_form(instances, groups, limits, seed=seed))}
     weights = {}
     for size in range(1, len(judges) + 1):
         for group in combinations(judges, size):
             names, values = side_by_side(everything, group)
-            head = fit_head(names, values, [one.correct for one in instances])
-            weights[joined(group)] = {name: round(float(one), 4) for name, one in zip(names, head.weights, strict=True)}
+            head = fit_head(names, values, [instance.correct for instance in instances])
+            weights[joined(group)] = {name: round(float(weight), 4) for name, weight in zip(names, head.weights, strict=True)}
     report("fitting", FOLDS + 1, FOLDS + 1)
-    measured = {" + ".join(group): _figures(instances, groups, each) for group, each in scores.items()}
+    measured = {" + ".join(group): _figures(instances, groups, group_scores) for group, group_scores in scores.items()}
     form = fit_form(instances, limits)
-    made = Heads(
+    heads = Heads(
         form, weights,
         {
-            **(facts or {}), "instances": len(instances), "dialogues": len({one.id for one in instances}), "seed": seed,
+            **(facts or {}), "instances": len(instances), "dialogues": len({instance.id for instance in instances}), "seed": seed,
             "clusters": int(groups.max()) + 1, "judges": judges, "limits": limits._asdict(), "terms": len(form.terms),
             "measured": measured,
         },
     )  # fmt: skip
-    return heads_from(made.to_bytes(), "the trained head")
+    return heads_from(heads.to_bytes(), "the trained head")
 
 
 def _figures(instances: Sequence[Instance], groups: Places, scores: Sequence[Sequence[float]]) -> dict[str, list[float]]:
     """Return exact matches and pair AUC, each with its interval over groups."""
-    found = figures(instances, scores)
+    measures = figures(instances, scores)
     names = [str(group) for group in groups.tolist()]
-    return {name: [round(value, 4) for value in interval(found[:, index], names)] for name, index in (("exact", 1), ("auc", 4))}
+    return {
+        name: [round(value, 4) for value in interval(measures[:, index], names)] for name, index in (("exact", 1), ("auc", 4))
+    }

@@ -57,7 +57,11 @@ def train_cicero(
         raise InputError(f"unknown task {task!r}; choose from {', '.join(TASKS)}")
     subtasks = SUBTASKS if recipe.subtasks == "all" else tuple(subtask_of(name.strip()) for name in recipe.subtasks.split(","))
     check_output(output, model)
-    known = [one for one in instances if one.correct and (task == "generate" or len(one.correct) < len(one.choices))]
+    known = [
+        instance
+        for instance in instances
+        if instance.correct and (task == "generate" or len(instance.correct) < len(instance.choices))
+    ]
     if not known:
         raise InputError("no instance has right answers to train on; give CICERO's records with Correct Answers")
     need("torch", "neural")
@@ -68,11 +72,16 @@ def train_cicero(
     opened = open_for(files, record, device=device, seed=recipe.seed)
     fits = fits_in(opened.tokenizer, recipe.source)
     if task == "generate":
-        rows: Rows = [(one.source, text) for one in generation_examples(known, subtasks, fits=fits) for text in one.answers]
+        rows: Rows = [
+            (instance.source, text) for instance in generation_examples(known, subtasks, fits=fits) for text in instance.answers
+        ]
     elif isinstance(opened, ScoringEncoder):
-        rows = [_judged(one, recipe.answers, question_input(one.question, one.target, one.dialogue, fits=fits)) for one in known]
+        rows = [
+            _judged(instance, recipe.answers, question_input(instance.question, instance.target, instance.dialogue, fits=fits))
+            for instance in known
+        ]
     else:
-        rows = [(choice_input(one, fits=fits), choice_output(_right(one, recipe.answers))) for one in known]
+        rows = [(choice_input(instance, fits=fits), choice_output(_right(instance, recipe.answers))) for instance in known]
     if not rows:
         raise InputError(f"the instances have no example of {', '.join(subtasks)}; give others, or other subtasks in the recipe")
     steps = recipe.epochs * -(-len(rows) // min(recipe.batch_size, len(rows)))
@@ -84,11 +93,11 @@ def train_cicero(
     data = {"examples": digest, "model": files.digest, "record": record.to_json()}
     run = run_training(opened.model, _loss(opened, rows, recipe.answers), len(rows), plan, output, data=data, progress=progress)
     result = {"task": task, "kind": record.kind, "instances": len(known), "examples": len(rows), **run}
-    given = facts or {}
+    card_facts = {"command": "tacit train cicero", "files": (), **(facts or {})}
     card = render(
         "cicero", name=output.name, base=base_name(model), content=files.digest, subtasks=", ".join(subtasks),
-        answers=recipe.answers, digest=digest, dialogues=len({one.id for one in known}), files=given.get("files", ()),
-        command=again(given.get("command", "tacit train cicero")), recipe=recipe.to_toml(),
+        answers=recipe.answers, digest=digest, dialogues=len({instance.id for instance in known}),
+        files=card_facts["files"], command=again(str(card_facts["command"])), recipe=recipe.to_toml(),
         licence=recipe.licence or f"that of the initial model, and of the data ({_PUBLISHED})", **result,
     )  # fmt: skip
     saved = opened.model.half() if isinstance(opened, CausalWriter) else opened.model
@@ -96,15 +105,15 @@ def train_cicero(
     return result
 
 
-def _right(one: Instance, answers: str) -> tuple[str, ...]:
+def _right(instance: Instance, answers: str) -> tuple[str, ...]:
     """Return the texts of the right choices; of a single one: what people wrote, else the first."""
-    right = one.correct if answers == "all" else (one.human or one.correct)[:1]
-    return tuple(one.choices[index] for index in right)
+    right = instance.correct if answers == "all" else (instance.human or instance.correct)[:1]
+    return tuple(instance.choices[index] for index in right)
 
 
-def _judged(one: Instance, answers: str, source: str) -> tuple[str, ...]:
-    wrong = (choice for index, choice in enumerate(one.choices) if index not in one.correct)
-    return (source, *_right(one, answers), "", *wrong)
+def _judged(instance: Instance, answers: str, source: str) -> tuple[str, ...]:
+    wrong = (choice for index, choice in enumerate(instance.choices) if index not in instance.correct)
+    return (source, *_right(instance, answers), "", *wrong)
 
 
 def _loss(opened: Opened, rows: Rows, answers: str) -> Callable[[Sequence[int], np.random.Generator], Any]:
@@ -134,7 +143,7 @@ def _loss(opened: Opened, rows: Rows, answers: str) -> Callable[[Sequence[int], 
         if answers == "all":
             return torch.nn.functional.binary_cross_entropy_with_logits(logits, torch.tensor(labels, device=logits.device))
         first = torch.zeros(1, dtype=torch.long, device=logits.device)
-        each = [torch.nn.functional.cross_entropy(part[None], first) for part in logits.split(sizes)]
-        return torch.stack(each).mean()
+        losses = [torch.nn.functional.cross_entropy(part[None], first) for part in logits.split(sizes)]
+        return torch.stack(losses).mean()
 
     return judged

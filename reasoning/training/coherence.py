@@ -80,10 +80,10 @@ def count_associations(
 
     chosen = _most_frequent(pairs, terms, terms_in)
     index = {term: number for number, term in enumerate(chosen)}
-    first, second = (_matrix([pair[side] for pair in pairs], index, terms_in) for side in (0, 1))
+    first, second = (_matrix([pair[column] for pair in pairs], index, terms_in) for column in (0, 1))
     before, after = (np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel() for matrix in (first, second))
     columns = first.tocsc()
-    found: list[tuple[Ids, Ids, Floats, Floats]] = []
+    blocks: list[tuple[Ids, Ids, Floats, Floats]] = []
     for start in range(0, len(chosen), _ROWS):
         counts = (columns[:, start : start + _ROWS].T @ second).tocoo()
         often = counts.data >= LEAST_COUNT
@@ -93,14 +93,14 @@ def count_associations(
         weights = np.log(number / chance)
         ranks = np.where(weights >= LEAST_WEIGHT, number * weights, 0)
         heavy = ranks > 0
-        kept = weights[heavy].astype(np.float32)
-        found.append((sources[heavy], targets[heavy], kept, ranks[heavy].astype(np.float32)))
+        kept_weights = weights[heavy].astype(np.float32)
+        blocks.append((sources[heavy], targets[heavy], kept_weights, ranks[heavy].astype(np.float32)))
         if progress is not None:
             progress(min(start + _ROWS, len(chosen)), len(chosen))
-    sources, targets = (np.concatenate([np.empty(0, np.int64), *(part[side] for part in found)]) for side in (0, 1))
-    kept, ranked = (np.concatenate([np.empty(0, np.float32), *(part[side] for part in found)]) for side in (2, 3))
+    sources, targets = (np.concatenate([np.empty(0, np.int64), *(part[column] for part in blocks)]) for column in (0, 1))
+    kept_weights, ranked = (np.concatenate([np.empty(0, np.float32), *(part[column] for part in blocks)]) for column in (2, 3))
     best = np.sort(np.lexsort((targets, sources, -ranked))[:edges])
-    return Associations(tuple(chosen), (sources[best], targets[best], kept[best]))
+    return Associations(tuple(chosen), (sources[best], targets[best], kept_weights[best]))
 
 
 def _most_frequent(pairs: Sequence[Pair], number: int, terms_in: Callable[[str], list[str]]) -> list[str]:
@@ -161,36 +161,36 @@ class Measured:
 
 def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Generator) -> Contrasts:
     """Return true responses and, for each, a random one and ``copies`` copies of a recent turn that lost one word in ten."""
-    places = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
+    positions = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(1, len(turns))]
     items: list[Item] = []
     labels: list[int] = []
-    for number, turn in places:
+    for number, turn in positions:
         history, response = dialogues[number][:turn], dialogues[number][turn]
-        other, elsewhere = places[int(random.integers(len(places)))]
-        while other == number:
-            other, elsewhere = places[int(random.integers(len(places)))]
-        items += [Item(history, response), Item(history, dialogues[other][elsewhere])]
+        other_dialogue, other_turn = positions[int(random.integers(len(positions)))]
+        while other_dialogue == number:
+            other_dialogue, other_turn = positions[int(random.integers(len(positions)))]
+        items += [Item(history, response), Item(history, dialogues[other_dialogue][other_turn])]
         labels += [1, 0]
         if random.random() < copies:
             recent = history[-RECENT:]
             words = recent[int(random.integers(len(recent)))].split()
-            kept = [word for word in words if random.random() >= _LOST] or words
-            items.append(Item(history, " ".join(kept)))
+            remaining = [word for word in words if random.random() >= _LOST] or words
+            items.append(Item(history, " ".join(remaining)))
             labels.append(0)
     return Contrasts(items, np.array(labels))
 
 
 def measure(
-    found: Contrasts, parts: Mapping[str, Part], weight: float, progress: Callable[[int], object] | None = None
+    drawn: Contrasts, parts: Mapping[str, Part], weight: float, progress: Callable[[int], object] | None = None
 ) -> Measured:
     """Score contrasts by every part; ``progress`` is called with numbers of responses."""
     columns = []
-    for start in range(0, len(found.items), _WEIGHED_AT_ONCE):
-        block = found.items[start : start + _WEIGHED_AT_ONCE]
-        columns.append(np.array([[one.value for one in part.measure(block, False)] for part in parts.values()]).T)
+    for start in range(0, len(drawn.items), _WEIGHED_AT_ONCE):
+        block = drawn.items[start : start + _WEIGHED_AT_ONCE]
+        columns.append(np.array([[response.value for response in part.measure(block, False)] for part in parts.values()]).T)
         if progress is not None:
             progress(len(block))
-    return Measured(np.concatenate(columns), found.labels, weight)
+    return Measured(np.concatenate(columns), drawn.labels, weight)
 
 
 def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[str, dict[str, float]]:
@@ -269,14 +269,14 @@ def train_coherence(
     parts, sums = trainer.parts(list(splits), folder, "")
     held_contrasts = {name: contrasts(split.held, recipe.copy_share, random) for name, split in splits.items()}
 
-    count = counted(progress, "weighing the parts", sum(len(found.items) for found in held_contrasts.values()))
-    near = [measure(found, parts, 1 / len(held_contrasts), count) for found in held_contrasts.values()]
+    count = counted(progress, "weighing the parts", sum(len(held_out.items) for held_out in held_contrasts.values()))
+    near = [measure(held_out, parts, 1 / len(held_contrasts), count) for held_out in held_contrasts.values()]
     far: list[Measured] = []
-    for name, found in held_contrasts.items() if recipe.cross_corpus_weights and len(held_contrasts) > 1 else ():
+    for name, held_out in held_contrasts.items() if recipe.cross_corpus_weights and len(held_contrasts) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
-            others, _ = trainer.parts([other for other in splits if other != name], Path(scratch), f" without {name}")
-            count = counted(progress, f"weighing the parts without {name}", len(found.items))
-            far.append(measure(found, others, 1 / len(held_contrasts), count))
+            other_parts, _ = trainer.parts([corpus for corpus in splits if corpus != name], Path(scratch), f" without {name}")
+            count = counted(progress, f"weighing the parts without {name}", len(held_out.items))
+            far.append(measure(held_out, other_parts, 1 / len(held_contrasts), count))
     counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS)
     header = {
@@ -285,8 +285,8 @@ def train_coherence(
         "weights": weigh([*near, *far], recipe.similarity_factor),
         "facts": {
             **(facts or {}), "seed": recipe.seed, "settings": asdict(recipe), "corpora": counts, "terms": len(graph),
-            "edges": graph.edges, "contrasts": sum(len(found.items) for found in held_contrasts.values()), "areas": areas(near),
-            "areas of parts trained without the corpus": areas(far) if far else None,
+            "edges": graph.edges, "contrasts": sum(len(held_out.items) for held_out in held_contrasts.values()),
+            "areas": areas(near), "areas of parts trained without the corpus": areas(far) if far else None,
         },
     }  # fmt: skip
     (folder / HEADER).write_text(json.dumps(header, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
@@ -306,18 +306,18 @@ class _Turns:
     ) -> None:
         self.learnt = learnt
         of = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
-        places = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
-        if len(places) > limit:
-            places = [places[index] for index in np.sort(random.choice(len(places), limit, replace=False)).tolist()]
+        positions = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
+        if len(positions) > limit:
+            positions = [positions[index] for index in np.sort(random.choice(len(positions), limit, replace=False)).tolist()]
         texts: dict[str, int] = {}
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
-        for dialogue, number in places:
+        for dialogue, number in positions:
             name, turns = of[dialogue]
             before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
             last, response = (texts.setdefault(turns[index], len(texts)) for index in (number - 1, number))
             rows[name].append((last, before, response))
         self.texts = list(texts)
-        self.rows = {name: np.array(found, dtype=np.int64).reshape(-1, 3) for name, found in rows.items()}
+        self.rows = {name: np.array(corpus_rows, dtype=np.int64).reshape(-1, 3) for name, corpus_rows in rows.items()}
         self.vectors = encoded(self.texts, encoder, counted(progress, "encoding", len(self.texts)))
 
 
@@ -345,10 +345,10 @@ class _Trainer:
         )  # fmt: skip
         files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in FILES)]
         (folder / HEAD).write_bytes(head.to_bytes())
-        kept = load_head(folder / HEAD)  # rounded to half precision
+        rounded_head = load_head(folder / HEAD)  # rounded to half precision
         parts: dict[str, Part] = {
             "similarity": Similarity(self._encoder), "association": Association(graph, ""),
-            "selection": Selection(self._encoder, kept, ""), "repetition": Repetition(),
+            "selection": Selection(self._encoder, rounded_head, ""), "repetition": Repetition(),
         }  # fmt: skip
         return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
 
@@ -399,9 +399,9 @@ def train_head(
 
 def _standard(towers: Towers, vectors: Halves, rows: Rows) -> Any:
     """Standardised vectors of texts; zeros for row -1."""
-    found = (vectors[np.maximum(rows, 0)].astype(np.float32) - towers.mean) / towers.scale
-    found[rows < 0] = 0
-    return towers.torch.from_numpy(found)
+    standardised = (vectors[np.maximum(rows, 0)].astype(np.float32) - towers.mean) / towers.scale
+    standardised[rows < 0] = 0
+    return towers.torch.from_numpy(standardised)
 
 
 def _moments(vectors: Halves, step: int = 8192) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -477,5 +477,5 @@ class Towers:
             result: Floats = weight.detach().cpu().numpy()
             return result
 
-        context, response = ((array(one.weight).T.copy(), array(one.bias).copy()) for one in (self.context, self.response))
+        context, response = ((array(layer.weight).T.copy(), array(layer.bias).copy()) for layer in (self.context, self.response))
         return SelectionHead(self.mean, self.scale, *context, *response)

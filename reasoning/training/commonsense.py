@@ -92,14 +92,14 @@ def train_commonsense(
     recipe.check()
     seed = recipe.seed
     tell: Progress = progress or (lambda *_: None)
-    ratings = np.array([one.rating for one in rated], dtype=np.float64)
+    ratings = np.array([item.rating for item in rated], dtype=np.float64)
     check_ratings(ratings)
-    groups, rounds = divide([(one.history, one.response) for one in rated], recipe)
-    values = _values([Item(tuple(one.history), one.response) for one in rated], features, tell)
+    groups, rounds = divide([(item.history, item.response) for item in rated], recipe)
+    values = _values([Item(tuple(item.history), item.response) for item in rated], features, tell)
     predictions = out_of_fold(values, ratings, rounds, features.features, evaluated(recipe), seed, tell)
     judged = [
-        Judged(one.dataset, None, one.rating, {"commonsense": prediction}, group)
-        for one, prediction, group in zip(rated, predictions.tolist(), groups.tolist(), strict=True)
+        Judged(item.dataset, None, item.rating, {"commonsense": prediction}, group)
+        for item, prediction, group in zip(rated, predictions.tolist(), groups.tolist(), strict=True)
     ]
     rows = evaluate(
         judged, ["commonsense"], resamples=recipe.resamples, seed=seed, by_system=False,
@@ -176,10 +176,10 @@ def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str
     rng = np.random.default_rng(seed)
     result = []
     for index, (history, response) in enumerate(own):
-        other = index
-        while groups[other] == groups[index]:
-            other = int(rng.integers(len(own)))
-        result += [Contrasted(history, response, 1.0, dataset), Contrasted(history, own[other][1], 0.0, dataset)]
+        other_index = index
+        while groups[other_index] == groups[index]:
+            other_index = int(rng.integers(len(own)))
+        result += [Contrasted(history, response, 1.0, dataset), Contrasted(history, own[other_index][1], 0.0, dataset)]
     return result
 
 
@@ -240,8 +240,8 @@ def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, rec
     if np.ptp(np.asarray(ratings)) == 0:
         raise InputError(f"all ratings are {ratings[0]:g}; give judgements with different ratings")
     mean, scale = float(ratings.mean()), float(ratings.std())
-    seen = transform(values, features)
-    edges = {"a_min": seen.min(axis=0), "a_max": seen.max(axis=0)}
+    inputs = transform(values, features)
+    edges = {"a_min": inputs.min(axis=0), "a_max": inputs.max(axis=0)}
     validation = max(recipe.validation, 2 / len(ratings))
     pipelines = []
     for member in range(recipe.members):

@@ -48,11 +48,11 @@ def distinct_dialogues(
     """
     barred = telling_turns(excluded)
     seen: set[tuple[str, ...]] = set()
-    kept: dict[str, list[Dialogue]] = {name: [] for name in corpora}
+    distinct: dict[str, list[Dialogue]] = {name: [] for name in corpora}
     dropped = {"too short": 0, "excluded": 0, "repeated": 0}
     for name, dialogues in corpora.items():
-        for given in dialogues:
-            turns = tuple(turn for turn in given if turn.strip())
+        for dialogue in dialogues:
+            turns = tuple(turn for turn in dialogue if turn.strip())
             plain = tuple(map(_plain, turns))
             if len(turns) < 2:
                 dropped["too short"] += 1
@@ -62,8 +62,8 @@ def distinct_dialogues(
                 dropped["repeated"] += 1
             else:
                 seen.add(plain)
-                kept[name].append(turns)
-    return kept, dropped
+                distinct[name].append(turns)
+    return distinct, dropped
 
 
 def telling_turns(turns: Iterable[str]) -> set[str]:
@@ -87,10 +87,10 @@ def hold_out(corpora: Mapping[str, Sequence[Dialogue]], random: np.random.Genera
     check_corpora(corpora)
     splits = {}
     for name, dialogues in corpora.items():
-        held = min(int(len(dialogues) * HELD_OUT), max(2, MOST_HELD_OUT // len(corpora)))
+        number = min(int(len(dialogues) * HELD_OUT), max(2, MOST_HELD_OUT // len(corpora)))
         order = random.permutation(len(dialogues))
-        parts = (sorted(part.tolist()) for part in (order[held:], order[:held]))
-        splits[name] = Split(*([dialogues[place] for place in part] for part in parts))
+        parts = (sorted(part.tolist()) for part in (order[number:], order[:number]))
+        splits[name] = Split(*([dialogues[index] for index in part] for part in parts))
     return splits
 
 
@@ -129,12 +129,12 @@ def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
     if folds < 2 or len(sizes) < folds:
         raise InputError(f"{len(sizes)} conversations cannot be divided into {folds} folds; give 2 or more folds, and more data")
     shuffled = np.random.default_rng(seed).permutation(len(sizes))
-    held = [0] * folds
+    items_of_fold = [0] * folds
     fold_of = np.zeros(len(sizes), dtype=np.int64)
     for group in sorted(shuffled.tolist(), key=lambda group: -sizes[group]):
-        fold = min(range(folds), key=held.__getitem__)
+        fold = min(range(folds), key=items_of_fold.__getitem__)
         fold_of[group] = fold
-        held[fold] += int(sizes[group])
+        items_of_fold[fold] += int(sizes[group])
     tested = fold_of[groups]
     return [Round(np.flatnonzero(tested != fold), np.flatnonzero(tested == fold)) for fold in range(folds)]
 

@@ -56,14 +56,16 @@ def train_cross_encoder(
     if len(examples) < LEAST:
         raise InputError(f"{len(examples)} ratings are too few to train on; give {LEAST} or more")
     ratings, scale = _standardised(examples)
-    held_out = _held_out([one.group for one in examples], recipe.held_out, recipe.seed)
+    held_out = _held_out([example.group for example in examples], recipe.held_out, recipe.seed)
     train = np.flatnonzero(~held_out).tolist()
     need("torch", "neural")
     files = find_model(model)
     opened, tokenizer = with_new_head(files, 1, device, recipe.seed)
     setattr(opened.config, SCALE, list(scale))
     plan = Plan(recipe.steps_for(len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
-    digest = digest_of([(one.first, one.second, repr(one.rating), one.dataset, one.group) for one in examples])
+    digest = digest_of(
+        [(example.first, example.second, repr(example.rating), example.dataset, example.group) for example in examples]
+    )
     run = run_training(
         opened, _loss(opened, tokenizer, [examples[index] for index in train], ratings[train]), len(train), plan, output,
         data={"examples": digest, "model": files.digest}, progress=progress,
@@ -72,10 +74,10 @@ def train_cross_encoder(
         RatingEncoder(files, opened.eval(), tokenizer), [examples[index] for index in np.flatnonzero(held_out).tolist()]
     )
     result = {"ratings": len(train), "held_out": int(held_out.sum()), **measured, **run}
-    given = facts or {}
+    card_facts = {"command": "tacit train cross-encoder", "files": (), **(facts or {})}
     card = render(
-        "cross_encoder", name=output.name, base=base_name(model), recipe=recipe.to_toml(), digest=digest, use=given.get("use"),
-        files=given.get("files", ()), command=given.get("command", "tacit train cross-encoder"), **result,
+        "cross_encoder", name=output.name, base=base_name(model), recipe=recipe.to_toml(), digest=digest,
+        use=card_facts.get("use"), files=card_facts["files"], command=card_facts["command"], **result,
     )  # fmt: skip
     write_model(opened, tokenizer, card, output)
     return result
@@ -83,8 +85,8 @@ def train_cross_encoder(
 
 def _standardised(examples: Sequence[Example]) -> tuple[NDArray[np.float64], tuple[float, float]]:
     """Return ratings with mean 0 and deviation 1 in each data set, and the scale of predictions: of a single set, else (0, 1)."""
-    datasets = np.array([one.dataset for one in examples])
-    ratings = np.array([one.rating for one in examples], np.float64)
+    datasets = np.array([example.dataset for example in examples])
+    ratings = np.array([example.rating for example in examples], np.float64)
     scale = (0.0, 1.0)
     for name in dict.fromkeys(datasets.tolist()):
         own = ratings[datasets == name]
@@ -99,8 +101,8 @@ def _held_out(groups: Sequence[str], share: float, seed: int) -> NDArray[np.bool
     """Return which examples are left out: those of a random share of the groups."""
     names = sorted(set(groups))
     drawn = np.random.default_rng(seed).permutation(len(names))[: round(share * len(names))]
-    left = {names[index] for index in drawn.tolist()}
-    return np.array([group in left for group in groups])
+    held_out = {names[index] for index in drawn.tolist()}
+    return np.array([group in held_out for group in groups])
 
 
 def _loss(
@@ -109,15 +111,15 @@ def _loss(
     torch = need("torch", "neural")
 
     def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
-        given = tokens_of(tokenizer, model, [(examples[index].first, examples[index].second) for index in batch])
-        wanted = torch.tensor(ratings[list(batch)], dtype=torch.float32, device=model.device)
-        return torch.nn.functional.mse_loss(model(**given).logits[:, 0], wanted)
+        encoded = tokens_of(tokenizer, model, [(examples[index].first, examples[index].second) for index in batch])
+        targets = torch.tensor(ratings[list(batch)], dtype=torch.float32, device=model.device)
+        return torch.nn.functional.mse_loss(model(**encoded).logits[:, 0], targets)
 
     return loss
 
 
 def _agreement(encoder: RatingEncoder, examples: Sequence[Example]) -> dict[str, float | None]:
     """Return Pearson's and Spearman's correlation with the ratings, None where they are not defined."""
-    ratings = np.array([one.rating for one in examples], np.float64)
-    pearson, spearman, _ = correlate(encoder.predict([(one.first, one.second) for one in examples]), ratings)
+    ratings = np.array([example.rating for example in examples], np.float64)
+    pearson, spearman, _ = correlate(encoder.predict([(example.first, example.second) for example in examples]), ratings)
     return {"pearson": pearson.value, "spearman": spearman.value}

@@ -57,10 +57,10 @@ def fit(
     """Train ``model`` in place, or continue from ``folder`` if its checkpoint has the ``key`` of all inputs; it ends on the CPU
     with the weights of the lowest development loss."""
     train, dev = np.flatnonzero(~material.pairs.dev), np.flatnonzero(material.pairs.dev)
-    each = -(-len(train) // recipe.batch)
-    every = max(each // recipe.evaluations_per_epoch, 1)
+    steps_an_epoch = -(-len(train) // recipe.batch)
+    every = max(steps_an_epoch // recipe.evaluations_per_epoch, 1)
     plan = Plan(
-        each * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=recipe.decay,
+        steps_an_epoch * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=recipe.decay,
         clip=recipe.clip, look_every=every,
     )  # fmt: skip
     model.to(device)
@@ -77,17 +77,17 @@ def fit(
     return state
 
 
-def look(model: GradeModel, material: Material, places: np.ndarray[Any, Any], recipe: GradeRecipe) -> dict[str, float]:
+def look(model: GradeModel, material: Material, indices: np.ndarray[Any, Any], recipe: GradeRecipe) -> dict[str, float]:
     """Return the mean loss on some pairs, and the share of them in which the true response beats each of the false ones."""
     model.eval()
     losses, wins = [], []
     with torch.inference_mode():
-        for start in range(0, len(places), recipe.batch):
-            scores = _scores(model, material, places[start : start + recipe.batch].tolist(), None, recipe)
+        for start in range(0, len(indices), recipe.batch):
+            scores = _scores(model, material, indices[start : start + recipe.batch].tolist(), None, recipe)
             losses.append(_loss(scores, recipe.margin, mean=False))
             wins.append((scores[:, :1] > scores[:, 1:]).float())
-    share = torch.cat(wins).mean(0).tolist()
-    return {"dev_loss": float(torch.cat(losses).mean())} | {f"dev_wins_{n}": one for n, one in enumerate(share, 1)}
+    shares = torch.cat(wins).mean(0).tolist()
+    return {"dev_loss": float(torch.cat(losses).mean())} | {f"dev_wins_{n}": share for n, share in enumerate(shares, 1)}
 
 
 def _scores(
@@ -95,12 +95,12 @@ def _scores(
 ) -> Tensor:
     """The scores of all candidates, shape (pairs, candidates); with a generator, edges are dropped."""
     device = next(model.parameters()).device
-    texts = tuple(one if one is None else one.to(device) for one in material.texts(indices))
+    texts = tuple(tensor if tensor is None else tensor.to(device) for tensor in material.texts(indices))
     graphs = material.tensors(indices)
     if graphs is not None:
         if generator is not None:
             graphs = graphs._replace(adjacency=drop_edges(graphs.adjacency, recipe.drop_edge, generator))
-        graphs = Graphs(*(one.to(device) for one in graphs))
+        graphs = Graphs(*(tensor.to(device) for tensor in graphs))
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         scores: Tensor = model(texts, graphs)
     return scores.float().view(len(indices), -1)
@@ -108,8 +108,8 @@ def _scores(
 
 def _loss(scores: Tensor, margin: float, *, mean: bool = True) -> Tensor:
     """Margin ranking loss: max(0, margin - s(true) + s(false)), mean over false responses, and over pairs with ``mean``."""
-    each = torch.relu(margin - scores[:, :1] + scores[:, 1:]).mean(1)
-    return each.mean() if mean else each
+    losses = torch.relu(margin - scores[:, :1] + scores[:, 1:]).mean(1)
+    return losses.mean() if mean else losses
 
 
 # From dialogues to a checkpoint: encoding, keywords, false responses and dialogue graphs, then training.
@@ -229,7 +229,7 @@ def _candidates(pairs: Pairs, vectors: Any, encoder: TextEncoder, recipe: GradeR
 
 def _keyword_facts(material: Material) -> dict[str, float]:
     """The mean number of keywords per turn, and the share of turns without any."""
-    numbers = [len(found) for found in material.keywords]
+    numbers = [len(keywords) for keywords in material.keywords]
     return {"mean": round(float(np.mean(numbers)), 3), "none": round(float(np.mean([not number for number in numbers])), 4)}
 
 

@@ -46,11 +46,11 @@ class Material:
     def __post_init__(self) -> None:
         self._weights = edge_weights(self.config.profile)
 
-    def texts(self, places: Sequence[int]) -> tuple[Tensor, ...]:
+    def texts(self, indices: Sequence[int]) -> tuple[Tensor, ...]:
         """Return the utterance branch's inputs for all candidates of some pairs, pair by pair."""
         width = self.candidates.shape[1]
-        rows = self.candidates[places].reshape(-1)
-        context = np.repeat(self.pairs.context[places], width, axis=0)
+        rows = self.candidates[indices].reshape(-1)
+        context = np.repeat(self.pairs.context[indices], width, axis=0)
         if self.blind:
             context = np.full_like(context, -1)
         if self.tokenizer is not None:
@@ -64,22 +64,22 @@ class Material:
         earlier = [[row for row in before[1:].tolist() if row >= 0] for before in at]
         return frozen_texts(vectors, at[:, 0].tolist(), earlier, inverse[context.size :].tolist())
 
-    def tensors(self, places: Sequence[int]) -> Graphs | None:
+    def tensors(self, indices: Sequence[int]) -> Graphs | None:
         """Return the dialogue graphs of all candidates of some pairs, pair by pair; None without a graph branch."""
         if not self.config.graph:
             return None
-        wanted = [self._graph_of(index, column) for index in places for column in range(self.candidates.shape[1])]
-        return graph_tensors(wanted, self._weights, self.around.rows)
+        graphs = [self._graph_of(index, column) for index in indices for column in range(self.candidates.shape[1])]
+        return graph_tensors(graphs, self._weights, self.around.rows)
 
-    def prepare(self, places: Sequence[int], progress: StageProgress) -> None:
+    def prepare(self, indices: Sequence[int], progress: StageProgress) -> None:
         """Compute all dialogue graphs and rows of concepts before the training."""
         if not self.config.graph:
             return
-        for start in range(0, len(places), 256):
-            block = places[start : start + 256]
-            wanted = [self._graph_of(index, column) for index in block for column in range(self.candidates.shape[1])]
-            self.around.rows(batch(wanted, self._weights).concepts)
-            progress("dialogue graphs", min(start + 256, len(places)), len(places))
+        for start in range(0, len(indices), 256):
+            block = indices[start : start + 256]
+            graphs = [self._graph_of(index, column) for index in block for column in range(self.candidates.shape[1])]
+            self.around.rows(batch(graphs, self._weights).concepts)
+            progress("dialogue graphs", min(start + 256, len(indices)), len(indices))
 
     def _graph_of(self, index: int, column: int) -> DialogueGraph:
         key = (index, column)
@@ -87,7 +87,9 @@ class Material:
         if result is None:
             turns = [] if self.blind else [self.keywords[row] for row in self.pairs.context[index][::-1] if row >= 0]
             both = self.finder.of_dialogue(turns, self.keywords[self.candidates[index, column]])
-            sides = ([one.mention.concept for one in side] for side in (both.context, both.response))
+            sides = (
+                [keyword.mention.concept for keyword in keywords_of_side] for keywords_of_side in (both.context, both.response)
+            )
             result = build(self.graph, *sides)
             if not self.blind:
                 self.graphs[key] = result
@@ -148,12 +150,12 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
         k = min(FOUND + 5, len(shard))
         for start in range(0, len(indices), _BLOCK):
             block = indices[start : start + _BLOCK]
-            queries = [texts[pairs.response[place]].split() or ["?"] for place in block]
+            queries = [texts[pairs.response[pair]].split() or ["?"] for pair in block]
             rows, scores = index.retrieve(queries, k=k, show_progress=False)
-            for place, hits, values in zip(block.tolist(), rows, scores, strict=True):
+            for pair, hits, values in zip(block.tolist(), rows, scores, strict=True):
                 good = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
-                good = [row for row in good if _allowed(pairs, texts, place, row)][:FOUND]
-                result[place] = good[len(good) // 2] if good else _another(pairs, texts, place, rng)
+                good = [row for row in good if _allowed(pairs, texts, pair, row)][:FOUND]
+                result[pair] = good[len(good) // 2] if good else _another(pairs, texts, pair, rng)
             if progress is not None:
                 progress(len(block))
     return result
@@ -222,14 +224,14 @@ def without_judged(dialogues: Iterable[Sequence[str]], judged: Iterable[Sequence
         words = [plain(turn) for turn in turns]
         long.update(turn for turn in words if turn.count(" ") >= LONG_TURN - 1)
         neighbours.update(itertools.pairwise(words))
-    kept: dict[tuple[str, ...], tuple[str, ...]] = {}
+    distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
     for dialogue in dialogues:
         turns = tuple(turn for turn in dialogue if turn.strip())
         words = [plain(turn) for turn in turns]
-        seen = any(turn in long for turn in words) or any(pair in neighbours for pair in itertools.pairwise(words))
-        if len(turns) > 1 and not seen:
-            kept.setdefault(tuple(words), turns)
-    return list(kept.values())
+        was_judged = any(turn in long for turn in words) or any(pair in neighbours for pair in itertools.pairwise(words))
+        if len(turns) > 1 and not was_judged:
+            distinct.setdefault(tuple(words), turns)
+    return list(distinct.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +277,7 @@ def make_pairs(
             dev.append(held_out)
     pairs = Pairs(
         list(row_of), np.array(context, np.int64).reshape(-1, turns), np.array(response, np.int64), np.array(dialogue, np.int64),
-        [frozenset(one) for one in members],
+        [frozenset(members_of_dialogue) for members_of_dialogue in members],
         frozenset(response), np.array(dev, bool),
     )  # fmt: skip
     if len(pairs.response) < 20 or not pairs.dev.any() or pairs.dev.all():

@@ -111,19 +111,19 @@ class _FalseResponses:
     def __init__(self, dialogues: Sequence[Dialogue], random: np.random.Generator) -> None:
         self._dialogues, self._random = dialogues, random
         every = [(number, turn) for number, turns in enumerate(dialogues) for turn in range(len(turns))]
-        pool = [every[one] for one in sorted(random.permutation(len(every))[:_POOL].tolist())]
+        pool = [every[index] for index in sorted(random.permutation(len(every))[:_POOL].tolist())]
         self._pool = [(number, dialogues[number][turn], _words(dialogues[number][turn])) for number, turn in pool]
         counts = Counter(word for *_, words in self._pool for word in words)
         self._rarity = {word: log(len(self._pool) / count) for word, count in counts.items()}
 
     def of(self, dialogue: int, index: int, number: int) -> tuple[tuple[str, str], ...]:
         """Return the false responses at one place of a dialogue: of ``number`` kinds, fewer where some cannot be made."""
-        found: list[tuple[str, str]] = []
+        responses: list[tuple[str, str]] = []
         for kind in self._random.permutation(len(KINDS)).tolist():
             text = self._one(KINDS[kind], dialogue, index)
-            if len(found) < number and text and _overlap(text, self._dialogues[dialogue][index]) < 1:
-                found.append((KINDS[kind], text))
-        return tuple(found)
+            if len(responses) < number and text and _overlap(text, self._dialogues[dialogue][index]) < 1:
+                responses.append((KINDS[kind], text))
+        return tuple(responses)
 
     def _one(self, kind: str, dialogue: int, index: int) -> str:
         """Return a false response of one kind; empty where there is none."""
@@ -138,11 +138,11 @@ class _FalseResponses:
             return " ".join([word for word in words if random.random() >= _LOST] or words)
         if kind == "same dialogue":
             return self._unlike([turn for at, turn in enumerate(turns) if abs(at - index) >= _APART], turns[index])
-        others = [(text, words) for number, text, words in self._pool if number != dialogue]
+        elsewhere = [(text, words) for number, text, words in self._pool if number != dialogue]
         if kind == "random":
-            return self._unlike([text for text, _ in others], turns[index])
+            return self._unlike([text for text, _ in elsewhere], turns[index])
         before = _words(" ".join(turns[max(0, index - 2) : index]))
-        ranked = sorted(others, key=lambda other: -self._shared(before, other[1]))
+        ranked = sorted(elsewhere, key=lambda text_and_words: -self._shared(before, text_and_words[1]))
         return next((text for text, _ in ranked if _overlap(text, turns[index]) < _ALIKE), "")
 
     def _shared(self, before: set[str], words: set[str]) -> float:
@@ -162,9 +162,9 @@ def _words(text: str) -> set[str]:
     return {word.text for word in words_of(text)}
 
 
-def _overlap(one: str, other: str) -> float:
+def _overlap(first_text: str, second_text: str) -> float:
     """Return Dice's coefficient of two texts' words, 0..1."""
-    first, second = Counter(word.text for word in words_of(one)), Counter(word.text for word in words_of(other))
+    first, second = Counter(word.text for word in words_of(first_text)), Counter(word.text for word in words_of(second_text))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0
 
@@ -238,7 +238,7 @@ def train_judgement(
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
     states = read_states(texts, JudgementPrompt(causal), layers, folder, report)
-    folds = [(one.train, one.test) for one in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
+    folds = [(fold.train, fold.test) for fold in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
     several = len(set(kinds.tolist())) > 1
     rounds = [
         (train[kinds[train] != kind] if several else train, test[kinds[test] == kind])
@@ -250,9 +250,11 @@ def train_judgement(
     weights = weights_of(states.hidden, pairs, chosen)
     along = states.hidden[:, chosen.column].astype(np.float64) @ weights
     if weigh:
-        elsewhere, others, _ = _paired(weigh)
-        read = read_states(elsewhere, JudgementPrompt(causal), layers, folder, report).margins
-        yes_share, yes_error = share_with_error(read[others.right] - read[others.wrong], others, seed)
+        elsewhere, other_pairs, _ = _paired(weigh)
+        other_margins = read_states(elsewhere, JudgementPrompt(causal), layers, folder, report).margins
+        yes_share, yes_error = share_with_error(
+            other_margins[other_pairs.right] - other_margins[other_pairs.wrong], other_pairs, seed
+        )
     else:
         yes_share, yes_error = share_with_error(margins, pairs, seed)
     deviation = float(states.margins.std())
@@ -276,7 +278,7 @@ def train_judgement(
         PROBE, layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, slope * yes, -slope * centre,
         facts={
             **(facts or {}), "histories": len(contrasts), "pairs": len(pairs.right), "corpora": len(_corpora(contrasts)),
-            "dialogues": len(np.unique([one.dialogue for one in contrasts])), "layers": depth, "penalty": chosen.penalty,
+            "dialogues": len({contrast.dialogue for contrast in contrasts}), "layers": depth, "penalty": chosen.penalty,
             "ordered": round(share_in_order(mixed, pairs.weights), 4), "interval": interval,
             "yes_alone": round(share_in_order(margins, pairs.weights), 4), "yes_share": round(yes_share, 4),
             "yes_error": round(yes_error, 4), "weighed_on": len(weigh),
@@ -287,7 +289,7 @@ def train_judgement(
 
 
 def _corpora(contrasts: Sequence[Contrast]) -> list[str]:
-    return list(dict.fromkeys(one.corpus for one in contrasts))
+    return list(dict.fromkeys(contrast.corpus for contrast in contrasts))
 
 
 def _paired(contrasts: Sequence[Contrast]) -> tuple[list[Pair], Pairs, NDArray[np.str_]]:
@@ -301,14 +303,14 @@ def _paired(contrasts: Sequence[Contrast]) -> tuple[list[Pair], Pairs, NDArray[n
     kinds = []
     corpora = _corpora(contrasts)
     groups: dict[int | str, int] = {}
-    for number, one in enumerate(contrasts):
-        group = groups.setdefault(one.corpus if len(corpora) > 1 else one.dialogue, len(groups))
+    for number, contrast in enumerate(contrasts):
+        group = groups.setdefault(contrast.corpus if len(corpora) > 1 else contrast.dialogue, len(groups))
         true = len(texts)
-        texts.append((one.turns, one.true))
-        for kind, text in one.false:
+        texts.append((contrast.turns, contrast.true))
+        for kind, text in contrast.false:
             rows.append((true, len(texts), number, group))
-            texts.append((one.turns, text))
+            texts.append((contrast.turns, text))
             kinds.append(kind)
-    if len({one.dialogue for one in contrasts}) < LEAST or not rows:
+    if len({contrast.dialogue for contrast in contrasts}) < LEAST or not rows:
         raise InputError(f"{len(contrasts)} histories with false responses are too few; give {LEAST} dialogues or more")
     return texts, Pairs(*np.array(rows, np.int64).T), np.array(kinds)

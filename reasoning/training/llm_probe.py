@@ -92,31 +92,31 @@ def train_probe(
         ModelError: the model's output is not finite, or its context is too short.
     """
     report = progress or (lambda *_: None)
-    kept = _agreed(judged)
-    data = _numbered(kept)
-    rounds = [(one.train, one.test) for one in k_folds(data.heads, FOLDS, seed)]
+    rows = _agreed(judged)
+    data = _numbered(rows)
+    rounds = [(fold.train, fold.test) for fold in k_folds(data.heads, FOLDS, seed)]
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
-    states = _states(kept, causal, layers, folder, report)
+    states = _states(rows, causal, layers, folder, report)
     tried: list[_Tried] = []
     for number, layer in enumerate(layers):
         for penalty, predictions in zip(PENALTIES, _unseen(states[:, number], data, rounds), strict=True):
             tried.append(_Tried(layer, penalty, predictions, agreement(data.labels, data.relations, predictions)))
         report("fitting", number + 1, len(layers))
-    best = max(tried, key=lambda one: one.auc)
+    best = max(tried, key=lambda trial: trial.auc)
     enough = best.auc - float(np.nanstd(_resampled(data, best.predictions, seed)))
     layer, penalty, predictions, auc = max(
-        (one for one in tried if one.layer == best.layer and one.auc >= enough), key=lambda one: one.penalty
+        (trial for trial in tried if trial.layer == best.layer and trial.auc >= enough), key=lambda trial: trial.penalty
     )
     interval = np.nanpercentile(_resampled(data, predictions, seed), [2.5, 97.5]).round(3).tolist()
-    data_digest = digest_of([tuple(map(str, one)) for one in kept])
+    data_digest = digest_of([tuple(map(str, row)) for row in rows])
     (line,) = _lines(states[:, layers.index(layer)].astype(np.float64), data, (penalty,))
     slope, bias = _scaling(predictions, data.labels)
     return Probe(
         PROBE, layer, (slope * line.weights).astype(np.float32), causal.files.signature,
         bias=bias - slope * float(line.off @ line.weights),
         facts={
-            **(facts or {}), "tuples": len(kept), "left_out": len(judged) - len(kept), "heads": int(data.heads.max()) + 1,
+            **(facts or {}), "tuples": len(rows), "left_out": len(judged) - len(rows), "heads": int(data.heads.max()) + 1,
             "plausible": round(float(data.labels.mean()), 4), "data": data_digest, "layers": depth, "penalty": penalty,
             "auc": round(auc, 4), "interval": interval, "best": round(best.auc, 4), "variants": len(tried), "seed": seed,
         },
@@ -145,23 +145,25 @@ def _agreed(judged: Sequence[Labelled]) -> list[Labelled]:
     labels: dict[tuple[str, str, str], set[bool]] = {}
     for head, relation, tail, plausible in judged:
         labels.setdefault((head, relation, tail), set()).add(bool(plausible))
-    return [(*one, found.pop()) for one, found in sorted(labels.items()) if len(found) == 1]
+    return [
+        (*triple, labels_of_triple.pop()) for triple, labels_of_triple in sorted(labels.items()) if len(labels_of_triple) == 1
+    ]
 
 
-def _numbered(kept: Sequence[Labelled]) -> _Data:
+def _numbered(rows: Sequence[Labelled]) -> _Data:
     heads: dict[str, int] = {}
     relations: dict[str, int] = {}
-    for head, relation, *_ in kept:
+    for head, relation, *_ in rows:
         heads.setdefault(head_form(head), len(heads))
         relations.setdefault(relation, len(relations))
     data = _Data(
-        np.array([plausible for *_, plausible in kept], np.float64),
-        np.array([relations[relation] for _, relation, *_ in kept], np.int64),
-        np.array([heads[head_form(head)] for head, *_ in kept], np.int64),
+        np.array([plausible for *_, plausible in rows], np.float64),
+        np.array([relations[relation] for _, relation, *_ in rows], np.int64),
+        np.array([heads[head_form(head)] for head, *_ in rows], np.int64),
     )
     if len(heads) < 2 * FOLDS or np.isnan(agreement(data.labels, data.relations, data.labels)):
         raise InputError(
-            f"{len(kept)} judged tuples of {len(heads)} heads are too few; give {2 * FOLDS} heads or more, and plausible and "
+            f"{len(rows)} judged tuples of {len(heads)} heads are too few; give {2 * FOLDS} heads or more, and plausible and "
             "implausible tuples of one relation"
         )
     return data
@@ -190,9 +192,9 @@ def _unseen(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any
     result = [np.empty(len(states)) for _ in PENALTIES]
     for train, test in rounds:
         part = _Data(*(array[train] for array in data))
-        seen, unseen = states[train].astype(np.float64), states[test].astype(np.float64)
-        for predictions, line in zip(result, _lines(seen, part, PENALTIES), strict=True):
-            predictions[test] = line.along(unseen)
+        training, test_states = states[train].astype(np.float64), states[test].astype(np.float64)
+        for predictions, line in zip(result, _lines(training, part, PENALTIES), strict=True):
+            predictions[test] = line.along(test_states)
     return result
 
 
@@ -200,13 +202,13 @@ def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[
     """The linear function for each penalty: ridge regression on standardised states, centred by relation."""
     mean, spread = states.mean(0), states.std(0)
     spread[spread <= 1e-9 * max(float(spread.max()), 1e-300)] = np.inf  # constant states get no weight
-    inputs, wanted = (states - mean) / spread, data.labels.copy()
+    inputs, targets = (states - mean) / spread, data.labels.copy()
     for relation in np.unique(data.relations):
         mine = data.relations == relation
         inputs[mine] -= inputs[mine].mean(0)
-        wanted[mine] -= wanted[mine].mean()
+        targets[mine] -= targets[mine].mean()
     values, vectors = np.linalg.eigh(inputs.T @ inputs)
-    along = vectors.T @ (inputs.T @ wanted)
+    along = vectors.T @ (inputs.T @ targets)
     for penalty in penalties:
         yield _Line(mean, (vectors @ (along / (np.maximum(values, 0) + penalty * len(states)))) / spread)
 
@@ -215,9 +217,9 @@ def _scaling(predictions: Floats, labels: Floats) -> tuple[float, float]:
     """Slope and offset that turn predictions into log-odds, fitted to Platt's smoothed targets."""
     spread = float(predictions.std()) or 1.0
     true = labels.sum()
-    wanted = np.where(labels == 1, (true + 1) / (true + 2), 1 / (len(labels) - true + 2))
+    targets = np.where(labels == 1, (true + 1) / (true + 2), 1 / (len(labels) - true + 2))
     twice = np.tile(predictions / spread, 2)[:, None]
-    fitted = LogisticRegression(C=1e6).fit(twice, np.repeat([1, 0], len(predictions)), np.concatenate([wanted, 1 - wanted]))
+    fitted = LogisticRegression(C=1e6).fit(twice, np.repeat([1, 0], len(predictions)), np.concatenate([targets, 1 - targets]))
     return float(fitted.coef_[0, 0]) / spread, float(fitted.intercept_[0])
 
 

@@ -75,8 +75,8 @@ def check_output(output: Path, base: str | Path | None = None) -> None:
 
     A model in it may be overwritten, but not the initial model ``base``.
     """
-    given = None if base is None else Path(base).expanduser()
-    if given is not None and given.exists() and given.resolve() == output.resolve():
+    base_folder = None if base is None else Path(base).expanduser()
+    if base_folder is not None and base_folder.exists() and base_folder.resolve() == output.resolve():
         raise InputError(f"{output} holds the initial model; give another folder for the trained one")
     check_folder(output, "config.json", "a model")
 
@@ -284,12 +284,12 @@ def _load(folder: Path | None, identity: str, model: Any, optimizer: Any, schedu
     if folder is None or not (folder / STATE).is_file():
         return State()
     try:
-        found = torch.load(folder / STATE, map_location="cpu", weights_only=True)
-        if found["identity"] != identity:
+        checkpoint = torch.load(folder / STATE, map_location="cpu", weights_only=True)
+        if checkpoint["identity"] != identity:
             return State()
-        state = State(**found["state"])
-        model.load_state_dict(found["model"])
-        optimizer.load_state_dict(found["optimizer"])
+        state = State(**checkpoint["state"])
+        model.load_state_dict(checkpoint["model"])
+        optimizer.load_state_dict(checkpoint["optimizer"])
     except (MemoryError, OSError, torch.cuda.OutOfMemoryError):
         raise
     except Exception as error:  # torch raises errors of many types for damaged files

@@ -103,7 +103,7 @@ def _sentences(text: str, path: Path) -> Iterator[str]:
     for number, line in enumerate([*text.splitlines(), ""], 1):
         columns = line.split("\t")
         if not line and lines:
-            heads = [int(columns[6]) for columns in (one.split("\t") for one in lines) if columns[0].isdecimal()]
+            heads = [int(columns[6]) for columns in (row.split("\t") for row in lines) if columns[0].isdecimal()]
             if max(heads, default=0) > words:
                 raise LoadError(f"{path}:{number} ends a sentence of {words} words with a head {max(heads)}; check the file")
             yield "\n".join(lines)
@@ -212,7 +212,7 @@ def _save(nlp: Language, folder: Path) -> Language:
     strings = set(English().vocab.strings)
     strings.update(label for labels in nlp.pipe_labels.values() for label in labels if isinstance(label, str))
     for tree in nlp.get_pipe("trainable_lemmatizer").label_data["trees"]:  # type: ignore[attr-defined]
-        strings.update(tree[side] for side in ("orig", "subst") if side in tree)
+        strings.update(tree[key] for key in ("orig", "subst") if key in tree)
     nlp.to_disk(folder)
     (folder / "vocab" / "strings.json").write_text(json.dumps(sorted(strings), indent=0) + "\n", encoding="utf-8")
     return spacy.load(folder)
@@ -270,8 +270,8 @@ def _scores(nlp: Language, docs: Sequence[Doc]) -> Scores:
     from spacy.training import Example
 
     own = DocBin(docs=docs).get_docs(nlp.vocab)  # the scorer looks the treebank's strings up in one vocabulary
-    examples = [Example(found, doc) for found, doc in zip(nlp.pipe([doc.text for doc in docs]), own, strict=True)]
-    found: dict[str, Any] = Scorer(nlp=nlp).score(examples)
-    found |= Scorer.score_token_attr(examples, "uncased", getter=lambda token, _: token.lemma_.lower())
+    examples = [Example(predicted, doc) for predicted, doc in zip(nlp.pipe([doc.text for doc in docs]), own, strict=True)]
+    scores: dict[str, Any] = Scorer(nlp=nlp).score(examples)
+    scores |= Scorer.score_token_attr(examples, "uncased", getter=lambda token, _: token.lemma_.lower())
     names = ("token_acc", "tag_acc", "pos_acc", "morph_acc", "lemma_acc", "uncased_acc", "dep_uas", "dep_las", "sents_f")
-    return Scores(*(round(float(found.get(name) or 0.0), 4) for name in names))
+    return Scores(*(round(float(scores.get(name) or 0.0), 4) for name in names))

@@ -137,9 +137,11 @@ def try_layers(
             Tried(column, penalty, row, share_in_order(row, pairs.weights)) for penalty, row in zip(PENALTIES, above, strict=True)
         ]
         progress("fitting", column + 1, hidden.shape[1])
-    best = max(tried, key=lambda one: one.ordered)
+    best = max(tried, key=lambda trial: trial.ordered)
     enough = best.ordered - float(np.std(resampled(best.above, pairs, seed)))
-    chosen = max((one for one in tried if one.column == best.column and one.ordered >= enough), key=lambda one: one.penalty)
+    chosen = max(
+        (trial for trial in tried if trial.column == best.column and trial.ordered >= enough), key=lambda trial: trial.penalty
+    )
     return chosen, len(tried)
 
 
@@ -173,8 +175,8 @@ def logistic(differences: Floats, weights: Floats, penalty: float, **options: fl
         value = float(weights @ np.logaddexp(0, -along)) + penalty / 2 * float(coefficients @ coefficients)
         return value, penalty * coefficients - differences.T @ (weights * expit(-along))
 
-    found = minimize(loss, np.zeros(differences.shape[1]), jac=True, method="L-BFGS-B", options=options or {"maxiter": 200})
-    return np.asarray(found.x)
+    result = minimize(loss, np.zeros(differences.shape[1]), jac=True, method="L-BFGS-B", options=options or {"maxiter": 200})
+    return np.asarray(result.x)
 
 
 def share_in_order(above: Floats, weights: Floats) -> float:
@@ -221,12 +223,12 @@ def pairs_of(instances: Sequence[Instance]) -> Pairs:
     rows: list[tuple[int, int, int, int]] = []
     groups: dict[str, int] = {}
     first = 0
-    for number, one in enumerate(instances):
-        wrong = [index for index in range(len(one.choices)) if index not in one.correct]
-        if one.correct and wrong:
-            group = groups.setdefault(one.id, len(groups))
-            rows += [(first + right, first + other, number, group) for right in one.correct for other in wrong]
-        first += len(one.choices)
+    for number, instance in enumerate(instances):
+        wrong = [index for index in range(len(instance.choices)) if index not in instance.correct]
+        if instance.correct and wrong:
+            group = groups.setdefault(instance.id, len(groups))
+            rows += [(first + right, first + wrong_choice, number, group) for right in instance.correct for wrong_choice in wrong]
+        first += len(instance.choices)
     if len(groups) < LEAST:
         raise InputError(
             f"{len(groups)} dialogues have instances with right and wrong choices, too few; give {LEAST} dialogues or more"
@@ -253,7 +255,7 @@ def train_choice_probe(
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
     states = read_choices(instances, causal, layers, folder, report)
-    rounds = [(one.train, one.test) for one in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
+    rounds = [(fold.train, fold.test) for fold in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
     chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
     ordered = share_in_order(chosen.above, pairs.weights)
     # Held-out differences are smaller than fitted ones, so the scale comes from the former.

@@ -47,28 +47,32 @@ class Recipe:
 
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid", "allow_inf_nan": False}
 
-    def check(self, place: str = "") -> None:
-        """Raise :class:`InputError` when a value has the wrong type or is out of its range; the message begins with ``place``."""
-        self._loaded(asdict(self), place)
+    def check(self, prefix: str = "") -> None:
+        """Raise :class:`InputError`, whose message begins with ``prefix``, when a value has the wrong type or is out of range."""
+        self._loaded(asdict(self), prefix)
 
     def portable(self) -> Self:
         """Return the recipe with local files and folders reduced to their names."""
-        found = {one.name: getattr(self, one.name) for one in fields(self)}
-        local = {name: Path(one).name for name, one in found.items() if isinstance(one, str) and Path(one).expanduser().exists()}
+        values = {key.name: getattr(self, key.name) for key in fields(self)}
+        local = {
+            name: Path(value).name
+            for name, value in values.items()
+            if isinstance(value, str) and Path(value).expanduser().exists()
+        }
         return replace(self, **local)
 
     def to_toml(self, *, help: bool = False) -> str:
         """Return the recipe as TOML, one key a line; with ``help``, with what each key is and its range."""
         lines, tables, types = [], [], _types(type(self))
-        for one in fields(self):
-            name, value, said = one.name, getattr(self, one.name), one.metadata["help"]
+        for key in fields(self):
+            name, value, description = key.name, getattr(self, key.name), key.metadata["help"]
             if isinstance(value, Recipe):
-                comment = f"  # {said}" if help else ""
+                comment = f"  # {description}" if help else ""
                 tables.append(f"\n[{name}]{comment}\n{value.to_toml(help=help)}")
             elif help:
                 line = f"# {name} =" if value is None else f"{name} = {_toml(value)}"
                 limits = _range(types[name])
-                lines.append(f"{line:<{_COLUMN}}  # {said}{f'; {limits}' if limits else ''}")
+                lines.append(f"{line:<{_COLUMN}}  # {description}{f'; {limits}' if limits else ''}")
             elif value is not None:
                 lines.append(f"{name} = {_toml(value)}")
         return "\n".join(lines) + "\n" + "".join(tables)
@@ -82,44 +86,44 @@ class Recipe:
     def recorded(cls, data: Mapping[str, Any]) -> Self:
         """Return the recipe in the facts of a model, which may have former names of keys, and keys that were removed since."""
         types = _types(cls)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, value in ((FORMER.get(name, name), value) for name, value in data.items()):
             if name in types:
-                found[name] = asdict(types[name].recorded(value)) if is_dataclass(types[name]) else value
-        return cls.from_dict(found)
+                values[name] = asdict(types[name].recorded(value)) if is_dataclass(types[name]) else value
+        return cls.from_dict(values)
 
-    def changed(self, data: Mapping[str, Any], place: str = "") -> Self:
-        """Return the recipe, checked, with the values of ``data`` as TOML or JSON has them; errors begin with ``place``."""
-        recipe = self._loaded(_merged(asdict(self), data), place)
-        recipe.check(place)
+    def changed(self, data: Mapping[str, Any], prefix: str = "") -> Self:
+        """Return the recipe, checked, with the values of ``data`` as TOML or JSON has them; errors begin with ``prefix``."""
+        recipe = self._loaded(_merged(asdict(self), data), prefix)
+        recipe.check(prefix)
         return recipe
 
     @classmethod
-    def _loaded(cls, values: Mapping[str, Any], place: str) -> Self:
+    def _loaded(cls, values: Mapping[str, Any], prefix: str) -> Self:
         """Return the recipe with these values, after pydantic checked them."""
         try:
             return load_strictly(cls, values)
         except Unfit as error:
-            raise InputError(f"{place}{error.key} {error}") from None
+            raise InputError(f"{prefix}{error.key} {error}") from None
 
 
-def open_recipe(command: str, given: str | None, **options: Any) -> Any:
+def open_recipe(command: str, name_or_file: str | None, **options: Any) -> Any:
     """Return the recipe of ``tacit train COMMAND`` in a TOML file, or of that name (None: the first), with ``options`` that
     are not None."""
     named = RECIPES[command]
     first = next(iter(named.values()))
-    if given is None or given in named:
-        recipe = first if given is None else named[given]
+    if name_or_file is None or name_or_file in named:
+        recipe = first if name_or_file is None else named[name_or_file]
     else:
         try:
-            data = tomllib.loads(Path(given).expanduser().read_text(encoding="utf-8"))
+            data = tomllib.loads(Path(name_or_file).expanduser().read_text(encoding="utf-8"))
         except OSError as error:
             reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-            others = f", or one of the names {', '.join(named)}" if len(named) > 1 else ""
-            raise InputError(f"the recipe {given} {reason}; give a TOML file{others}") from error
+            names = f", or one of the names {', '.join(named)}" if len(named) > 1 else ""
+            raise InputError(f"the recipe {name_or_file} {reason}; give a TOML file{names}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"the recipe {given} is not TOML: {error}; see tacit train recipe {command}") from error
-        recipe = first.changed(data, f"{given}: ")
+            raise InputError(f"the recipe {name_or_file} is not TOML: {error}; see tacit train recipe {command}") from error
+        recipe = first.changed(data, f"{name_or_file}: ")
     return recipe.changed({name: value for name, value in options.items() if value is not None}, "--")
 
 
@@ -148,16 +152,16 @@ def _merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, 
 def _types(recipe: type[Recipe]) -> dict[str, Any]:
     """The type of each key, with its range."""
     hints = get_type_hints(recipe, include_extras=True)
-    return {one.name: hints[one.name] for one in fields(recipe)}
+    return {key.name: hints[key.name] for key in fields(recipe)}
 
 
 def _range(kind: Any) -> str:
     """The range of a type as words, e.g. ``>= 0 and <= 1``, or the allowed texts; empty without either."""
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(map(_toml, get_args(kind)))
-    limits = [(one, *_SIGNS[type(one)]) for one in getattr(kind, "__metadata__", ())]
+    limits = [(limit, *_SIGNS[type(limit)]) for limit in getattr(kind, "__metadata__", ())]
     if limits:
-        return " and ".join(f"{sign} {getattr(one, name)}" for one, sign, name in limits)
+        return " and ".join(f"{sign} {getattr(limit, name)}" for limit, sign, name in limits)
     return next(filter(None, map(_range, get_args(kind))), "")
 
 
@@ -379,14 +383,14 @@ class GradeRecipe(Recipe):
     seed: Seed = setting(0, "of weights, order, dropout and dropped edges")
     network: GradeNetworkRecipe = field(default_factory=GradeNetworkRecipe, metadata={"help": "the network"})
 
-    def check(self, place: str = "") -> None:
+    def check(self, prefix: str = "") -> None:
         """Also check that the width of nodes can be divided among the attention heads, and the number of hops."""
-        super().check(place)
+        super().check(prefix)
         hidden, heads, limits = self.network.hidden, self.network.heads, self.network.limits
         if hidden % heads:
-            raise InputError(f"{place}network.hidden is {hidden}; it must be a multiple of network.heads, {heads}")
+            raise InputError(f"{prefix}network.hidden is {hidden}; it must be a multiple of network.heads, {heads}")
         if len(limits) > 3:
-            raise InputError(f"{place}network.limits has {len(limits)} numbers; it must have at most three")
+            raise InputError(f"{prefix}network.limits has {len(limits)} numbers; it must have at most three")
 
 
 @dataclass(frozen=True)

@@ -45,19 +45,19 @@ def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> D
         if len(dialogues) < 2:
             raise InputError(f"the corpus {name} has {len(dialogues)} dialogues; random responses need at least two")
     rng = np.random.default_rng(seed)
-    places = [
+    positions = [
         (name, dialogue, turn)
         for name, dialogues in corpora.items()
         for dialogue, turns in enumerate(dialogues)
         for turn in range(1, len(turns))
     ]
     true, random = [], []
-    for index in rng.permutation(len(places))[:number].tolist():
-        name, dialogue, turn = places[index]
+    for index in rng.permutation(len(positions))[:number].tolist():
+        name, dialogue, turn = positions[index]
         turns = corpora[name][dialogue]
         history = tuple(turns[max(0, turn - int(rng.integers(1, LONGEST_HISTORY + 1))) : turn])
-        other = int(rng.integers(len(corpora[name]) - 1))
-        elsewhere = corpora[name][other + (other >= dialogue)]
+        other_dialogue = int(rng.integers(len(corpora[name]) - 1))
+        elsewhere = corpora[name][other_dialogue + (other_dialogue >= dialogue)]
         true.append((history, turns[turn]))
         random.append((history, elsewhere[int(rng.integers(1, len(elsewhere)))]))
     return Drawn(true, random)
@@ -71,22 +71,22 @@ def make_reference(
     The metric must score 100 of the true and of the random responses. ``name`` is that of the corpus; ``facts`` are stored.
     """
     values: dict[str, list[float]] = {}
-    for side, items in drawn._asdict().items():
-        found: list[float] = []
+    for kind, items in drawn._asdict().items():
+        scores: list[float] = []
         for start in range(0, len(items), batch_size):
             part = items[start : start + batch_size]
-            found += [score.value for score in metric.score_batch(part)]
+            scores += [score.value for score in metric.score_batch(part)]
             if progress is not None:
                 progress(len(part))
-        values[side] = [value for value in found if isfinite(value)]
-        if len(values[side]) < LEAST_JUDGED:
+        values[kind] = [value for value in scores if isfinite(value)]
+        if len(values[kind]) < LEAST_JUDGED:
             raise InputError(
-                f"{metric.name} judges {len(values[side])} of {len(items)} {side} responses; a reference needs {LEAST_JUDGED},"
+                f"{metric.name} judges {len(values[kind])} of {len(items)} {kind} responses; a reference needs {LEAST_JUDGED},"
                 " so give more dialogues"
             )
     counted = {
-        "responses": {side: len(found) for side, found in values.items()},
-        "not_judged": {side: len(items) - len(values[side]) for side, items in drawn._asdict().items()},
+        "responses": {kind: len(scores) for kind, scores in values.items()},
+        "not_judged": {kind: len(items) - len(values[kind]) for kind, items in drawn._asdict().items()},
     }
     return Reference(
         name,

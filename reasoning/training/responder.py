@@ -79,9 +79,9 @@ def train_responder(
     choosing = _choosing(opened, recipe.seed)
     number = recipe.steps * recipe.batch_size
     batches = _batches(examples(opened, _places(learnt, random, number), learnt, recipe, random), recipe.batch_size)
-    places = _places(held_out, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
-    tested = examples(opened, places, held_out, recipe, np.random.default_rng(recipe.seed))
-    turns = [Turn(dialogue[:index], dialogue[index]) for dialogue, index in places]
+    positions = _places(held_out, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
+    tested = examples(opened, positions, held_out, recipe, np.random.default_rng(recipe.seed))
+    turns = [Turn(dialogue[:index], dialogue[index]) for dialogue, index in positions]
 
     def perplexity(when: str) -> float:
         return measure(opened, turns, lambda done: progress(f"evaluating {when} training", done, len(turns))).value
@@ -89,7 +89,7 @@ def train_responder(
     before = perplexity("before")
     digest = digest_of(learnt)
     data = {"examples": digest, "model": opened.files.digest, "half": half, "recipe": asdict(recipe)}
-    found = run_training(
+    run = run_training(
         choosing, _loss(opened, choosing, batches, recipe, half), len(batches),
         Plan(recipe.steps, 1, recipe.rate, recipe.seed, recipe.checkpoint_every), output, data=data,
         progress=lambda step, steps, _: progress("training", step, steps),
@@ -107,14 +107,14 @@ def train_responder(
     )  # fmt: skip
     write_model(opened.model.half(), opened.tokenizer, card, output)
     return {
-        "dialogues": len(learnt), "turns": sum(len(one) - 1 for one in learnt), **found, "perplexity_before": before,
+        "dialogues": len(learnt), "turns": sum(len(dialogue) - 1 for dialogue in learnt), **run, "perplexity_before": before,
         "perplexity_after": after, "chosen": chosen,
     }  # fmt: skip
 
 
 def examples(
     model: CausalModel,
-    places: Sequence[tuple[Dialogue, int]],
+    positions: Sequence[tuple[Dialogue, int]],
     dialogues: Sequence[Dialogue],
     recipe: ResponderRecipe,
     random: np.random.Generator,
@@ -123,31 +123,31 @@ def examples(
     if recipe.distractors and len(dialogues) < 2:
         raise InputError("distractors are turns of other dialogues; give two dialogues or more, or distractors = 0")
     turns = []
-    for dialogue, index in places:
+    for dialogue, index in positions:
         history = dialogue[:index]
         turns.append(Turn(history, dialogue[index]))
         for _ in range(recipe.distractors):
-            other = dialogue
-            while other is dialogue:
-                other = dialogues[int(random.integers(len(dialogues)))]
-            turns.append(Turn(history, other[int(random.integers(1, len(other)))]))
-    found = coded(model, turns, recipe.longest)
-    each = recipe.distractors + 1
-    several = (found[start : start + each] for start in range(0, len(found), each))
+            other_dialogue = dialogue
+            while other_dialogue is dialogue:
+                other_dialogue = dialogues[int(random.integers(len(dialogues)))]
+            turns.append(Turn(history, other_dialogue[int(random.integers(1, len(other_dialogue)))]))
+    rows = coded(model, turns, recipe.longest)
+    number = recipe.distractors + 1
+    several = (rows[start : start + number] for start in range(0, len(rows), number))
     return [Example(tuple(ids for ids, _ in some), tuple(start for _, start in some)) for some in several]
 
 
 def _places(dialogues: Sequence[Dialogue], random: np.random.Generator, number: int) -> list[tuple[Dialogue, int]]:
     """At most ``number`` turns with a history, in random order."""
-    places = [(turns, index) for turns in dialogues for index in range(1, len(turns))]
-    return [places[chosen] for chosen in random.permutation(len(places))[:number].tolist()]
+    positions = [(turns, index) for turns in dialogues for index in range(1, len(turns))]
+    return [positions[chosen] for chosen in random.permutation(len(positions))[:number].tolist()]
 
 
-def _batches(found: Sequence[Example], size: int) -> list[list[Example]]:
+def _batches(examples_to_batch: Sequence[Example], size: int) -> list[list[Example]]:
     """Batches of ``size`` examples of similar length, within pools of some dozens of batches."""
     batches = []
-    for start in range(0, len(found), size * _POOL):
-        pool = sorted(found[start : start + size * _POOL], key=lambda one: max(map(len, one.rows)))
+    for start in range(0, len(examples_to_batch), size * _POOL):
+        pool = sorted(examples_to_batch[start : start + size * _POOL], key=lambda example: max(map(len, example.rows)))
         batches += [pool[index : index + size] for index in range(0, len(pool), size)]
     return batches
 
@@ -177,7 +177,7 @@ def _loss(
         with torch.autocast(device.type, torch.bfloat16, enabled=half):
             states, ids, inside, ends = _states(model, batch)
             true = np.arange(0, len(ends), recipe.distractors + 1)
-            targets = torch.from_numpy(counted(inside[true], [one.starts[0] for one in batch])).to(device)
+            targets = torch.from_numpy(counted(inside[true], [example.starts[0] for example in batch])).to(device)
             logits = model.head(states[true][:, :-1][targets])
         result = recipe.language_weight * torch.nn.functional.cross_entropy(logits.float(), ids[true][:, 1:][targets])
         if recipe.distractors:
@@ -192,11 +192,11 @@ def _loss(
 def _states(model: CausalModel, batch: Sequence[Example]) -> tuple[Any, Any, Any, Any]:
     """Return the inputs of the head for a batch of token ids, and the states of each last token; padding follows each row."""
     torch, device = need("torch", "neural"), model.model.device
-    array, inside = padded([row for one in batch for row in one.rows], model.end)
+    array, inside = padded([row for example in batch for row in example.rows], model.end)
     ids = torch.from_numpy(array).to(device)
-    whole = model.body is model.model  # a model that processes logits further after its head
-    out = model.body(input_ids=ids, use_cache=False, output_hidden_states=whole)
-    hidden = out.hidden_states[-1] if whole else out[0]
+    processes_logits = model.body is model.model  # a model that processes logits further after its head
+    out = model.body(input_ids=ids, use_cache=False, output_hidden_states=processes_logits)
+    hidden = out.hidden_states[-1] if processes_logits else out[0]
     last = torch.from_numpy(inside.sum(1) - 1).to(device)
     return out[0], ids, inside, hidden[torch.arange(len(last), device=device), last]
 

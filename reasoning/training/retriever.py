@@ -61,19 +61,21 @@ def train_retriever(
     signature. The model's facts have the mean reciprocal rank of the right tail among 200, on triples with held-out heads.
     """
     recipe.check()
-    wanted = [name for name in relations if any(relation == name for _, relation, _ in triples)]
-    kept = sorted({(head, relation, statement(tail, relation)) for head, relation, tail in triples if relation in wanted})
-    if len(kept) < 2:
+    used_relations = [name for name in relations if any(relation == name for _, relation, _ in triples)]
+    distinct = sorted(
+        {(head, relation, statement(tail, relation)) for head, relation, tail in triples if relation in used_relations}
+    )
+    if len(distinct) < 2:
         raise InputError(NOTHING_TO_LEARN)
-    data = _numbered(kept, wanted)
+    data = _numbered(distinct, used_relations)
     vectors = vectors_of(data.texts)
     held_out = _held_out(data.rows, recipe.seed)
     learnt = data.rows[~held_out]
-    identity = f"{digest_of(kept)} {encoder}"
+    identity = f"{digest_of(distinct)} {encoder}"
     towers = _fit(
-        learnt if len(learnt) > 1 else data.rows, vectors, len(wanted), recipe, checkpoints, identity, progress
+        learnt if len(learnt) > 1 else data.rows, vectors, len(used_relations), recipe, checkpoints, identity, progress
     )  # fmt: skip
-    members = _pool(data.rows, len(wanted), recipe)
+    members = _pool(data.rows, len(used_relations), recipe)
     known = [_known(data.rows, number, pool) for number, pool in enumerate(members)]
     used = np.unique(np.concatenate([part.ravel() for part in known]))
     basis = _basis(vectors[used], recipe.parts)
@@ -81,16 +83,17 @@ def train_retriever(
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
     kept_vectors = quantise(along.astype(np.float32), min(recipe.parts, along.shape[1]), recipe.seed)
     measured = {
-        "triples": len(kept), "heads": len({head for head, _, _ in kept}), "tails": len(np.unique(np.concatenate(members))),
-        "data": digest_of(kept), "held_out": int(held_out.sum()),
+        "triples": len(distinct), "heads": len({head for head, _, _ in distinct}),
+        "tails": len(np.unique(np.concatenate(members))), "data": digest_of(distinct), "held_out": int(held_out.sum()),
         "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held_out], recipe.seed),
         **asdict(recipe),
     }  # fmt: skip
     texts = tuple(data.texts[number] for number in used.tolist())
-    pools, triples_of = (tuple(np.searchsorted(used, one) for one in rows) for rows in (members, known))
+    pools, triples_of = (tuple(np.searchsorted(used, numbers) for numbers in rows) for rows in (members, known))
     query, key = towers
     model = Compact(
-        tuple(wanted), texts, pools, triples_of, basis, kept_vectors, query, key, encoder, {}, {**(facts or {}), **measured}
+        tuple(used_relations), texts, pools, triples_of, basis, kept_vectors, query, key, encoder, {},
+        {**(facts or {}), **measured},
     )  # fmt: skip
     model = from_bytes(to_bytes(model), "the model")  # rounded as in its file
     scales = _scales(model, vectors, data.rows, used, vectors_of, recipe.seed)
@@ -133,7 +136,7 @@ def _fit(
         part = by_relation[int(random.choice(len(by_relation), p=weights / weights.sum()))]
         batch = part[random.choice(len(part), min(recipe.batch_size, len(part)), replace=False)]
         heads, tails = (
-            _run(torch, one, vectors[batch[:, side]], int(batch[0, 1])) for one, side in zip(towers, (0, 2), strict=True)
+            _run(torch, tower, vectors[batch[:, column]], int(batch[0, 1])) for tower, column in zip(towers, (0, 2), strict=True)
         )
         same = (batch[:, None, 0] == batch[None, :, 0]) | (batch[:, None, 2] == batch[None, :, 2])
         np.fill_diagonal(same, False)
@@ -178,8 +181,8 @@ def _pool(rows: NDArray[np.int64], relations: int, recipe: RetrieverRecipe) -> l
         counts = Counter(rows[rows[:, 1] == number, 2].tolist())
         ranked = sorted(counts, key=lambda tail: (-counts[tail], tail))
         first = ranked[: -(-recipe.pool // 2)]
-        rest = np.array(ranked[len(first) :], dtype=np.int64)
-        drawn = random.permutation(rest)[: recipe.pool - len(first)]
+        rarer = np.array(ranked[len(first) :], dtype=np.int64)
+        drawn = random.permutation(rarer)[: recipe.pool - len(first)]
         chosen.append(np.sort(np.concatenate([np.array(first, dtype=np.int64), drawn])))
     return chosen
 
@@ -187,8 +190,8 @@ def _pool(rows: NDArray[np.int64], relations: int, recipe: RetrieverRecipe) -> l
 def _known(rows: NDArray[np.int64], relation: int, pool: NDArray[np.int64]) -> NDArray[np.int64]:
     """Heads and tails of the triples of a relation with tails in its pool, ascending, shape (n, 2)."""
     part = rows[rows[:, 1] == relation][:, [0, 2]]
-    kept: NDArray[np.int64] = part[np.isin(part[:, 1], pool)]
-    return kept
+    result: NDArray[np.int64] = part[np.isin(part[:, 1], pool)]
+    return result
 
 
 def _basis(vectors: Vectors, parts: int) -> Vectors:
@@ -242,8 +245,8 @@ def _quality(towers: tuple[Tower, Tower], vectors: Vectors, rows: NDArray[np.int
         part = random.permutation(rows[rows[:, 1] == relation])[:1000]
         if len(part) < _RANKED:
             continue
-        queries, keys = (tower(vectors[part[:, side]], relation) for tower, side in zip(towers, (0, 2), strict=True))
+        queries, keys = (tower(vectors[part[:, column]], relation) for tower, column in zip(towers, (0, 2), strict=True))
         for index, query in enumerate(queries):
-            others = random.choice(len(part), _RANKED - 1, replace=False)
-            ranks.append(1 + int((keys[others] @ query > keys[index] @ query).sum()))
+            negatives = random.choice(len(part), _RANKED - 1, replace=False)
+            ranks.append(1 + int((keys[negatives] @ query > keys[index] @ query).sum()))
     return round(float(np.mean(1 / np.array(ranks))), 4) if ranks else None

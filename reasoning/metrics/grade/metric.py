@@ -100,7 +100,10 @@ class Grade(BatchScoring):
         for item, turns in zip(items, contexts, strict=True):
             first = len(item.history) - len(turns)
             keywords = self.finder.of_dialogue([keywords_of[turn] for turn in turns], keywords_of[item.response], first)
-            sides = ([keyword.mention.concept for keyword in side] for side in (keywords.context, keywords.response))
+            sides = (
+                [keyword.mention.concept for keyword in keywords_of_side]
+                for keywords_of_side in (keywords.context, keywords.response)
+            )
             result.append((keywords, build(self.graph, *sides)))
         return result
 

@@ -86,8 +86,8 @@ class Events(Protocol):
     def observed_heads(self) -> NDArray[np.int64]:
         """Return the numbers of the heads with assertions from datasets, ascending; nearest heads are searched among these."""
 
-    def lookup(self, wanted: Sequence[tuple[int, str]], /) -> Lookup:
-        """Return a function that gives the tails of the heads and relations ``wanted``."""
+    def lookup(self, heads_and_relations: Sequence[tuple[int, str]], /) -> Lookup:
+        """Return a function that gives the tails of these heads and relations."""
 
     def generated(self) -> Iterator[tuple[Query, EventTail]]:
         """Yield the tails that models generated, by head, relation and rank."""
@@ -389,9 +389,9 @@ class StoredEvents(_Heads):
         """Return the numbers of the heads with assertions from datasets, ascending."""
         return np.array([number for number, uris in enumerate(self._known.values()) if any(uris.values())], dtype=np.int64)
 
-    def lookup(self, wanted: Sequence[_Head], /) -> Lookup:
-        """Return a function from a head and a relation to its tails; those of ``wanted`` are read together."""
-        tails = self._cached.get_all(wanted, self._read)
+    def lookup(self, heads_and_relations: Sequence[_Head], /) -> Lookup:
+        """Return a function from a head and a relation to its tails; all of them are read together."""
+        tails = self._cached.get_all(heads_and_relations, self._read)
         return lambda head, relation: tails[head, relation]
 
     def generated(self) -> Iterator[tuple[Query, EventTail]]:
@@ -400,10 +400,10 @@ class StoredEvents(_Heads):
             for entry in sorted(entries, key=lambda entry: (entry.relation, entry.rank)):
                 yield Query(head, entry.relation), _tail(entry)
 
-    def _read(self, wanted: list[_Head]) -> list[list[EventTail]]:
+    def _read(self, heads_and_relations: list[_Head]) -> list[list[EventTail]]:
         """Return the tails of heads and relations, from three queries at most."""
-        relations = {relation for _, relation in wanted}
-        uris = [uri for head in dict.fromkeys(head for head, _ in wanted) for uri in self._known[self.heads[head]]]
+        relations = {relation for _, relation in heads_and_relations}
+        uris = [uri for head in dict.fromkeys(head for head, _ in heads_and_relations) for uri in self._known[self.heads[head]]]
         events, actions = ([uri for uri in uris if label_of(uri) == label] for label in ("Event", "Concept"))
         rows = [
             *self._store.tails_many(events, relations),
@@ -411,7 +411,7 @@ class StoredEvents(_Heads):
             *self._store.heads_many(events, [name for name, turned in TURNED.items() if turned in relations]),
         ]
         entries = dict(entries_of(rows))
-        texts = ((self.heads[head], relation) for head, relation in wanted)
+        texts = ((self.heads[head], relation) for head, relation in heads_and_relations)
         return [[_tail(entry) for entry in entries.get(text, ()) if entry.relation == relation] for text, relation in texts]
 
 
