@@ -22,6 +22,7 @@ TEXT, SMALL, TINY = 13.0, 11.5, 10.5
 MARGIN = 24.0
 ELLIPSIS = "…"
 MOST = 50
+_WIDEST = 2400  # pixels
 Row = TypeVar("Row")
 
 # Widths of Arial, Helvetica and Liberation Sans, in thousandths of the font size. Every text element states its width, so that
@@ -180,10 +181,10 @@ class Sheet:
         width: in pixels; inner: between the margins; y: below what was added.
     """
 
-    def __init__(self, width: int, narrowest: int = 320, widest: int = 2400) -> None:
-        """Raise :class:`InputError` when the width is not in ``narrowest`` .. ``widest``."""
-        if not narrowest <= width <= widest:
-            raise InputError(f"the width of a picture must be from {narrowest} to {widest} pixels, not {width}")
+    def __init__(self, width: int, narrowest: int = 320) -> None:
+        """Raise :class:`InputError` when the width is not in ``narrowest`` .. 2,400."""
+        if not narrowest <= width <= _WIDEST:
+            raise InputError(f"the width of a picture must be from {narrowest} to {_WIDEST} pixels, not {width}")
         self.width: float = width
         self.inner, self.y = width - 2 * MARGIN, MARGIN
         self._marks: list[str] = []

@@ -36,6 +36,7 @@ NEAR, WITHIN = 0.6, 0.35
 
 _WORD = re.compile(r"[\w']+")
 _DENIALS = frozenset(("not", "never", "n't"))
+_CACHE_SIZE = 20_000
 _EMPTY = TIMES | {"PersonX", "PersonY", "PersonZ", "PersonX's", "PersonY's", "PersonZ's", "their", "to", "be", "a", "the", "___"}
 
 _ROLES = ("speaker", "listener", "someone")
@@ -53,12 +54,12 @@ class Hit(NamedTuple):
 class Lookup:
     """Looks events up in one graph and its table of events."""
 
-    def __init__(self, graph: KnowledgeGraph, table: EventTable, *, cache_size: int = 20_000) -> None:
+    def __init__(self, graph: KnowledgeGraph, table: EventTable) -> None:
         """Look up in ``graph``, whose table of events is ``table``."""
         self.graph = graph
         self.table = table
         self.tails = GraphTails(table)
-        self._concepts: LruCache[tuple[str, Reading], list[Hit]] = LruCache(cache_size)
+        self._concepts: LruCache[tuple[str, Reading], list[Hit]] = LruCache(_CACHE_SIZE)
 
     def own(self, event: str, reading: Reading) -> list[Hit]:
         """Return what the graph says of the event itself, whatever its wording, strongest first."""

@@ -330,6 +330,7 @@ SHIPPED = pathlib.Path(__file__).parent / "talk.json"
 DRAWS = 512
 
 _BATCH = 1024  # concepts
+_CACHE_SIZE = 200_000
 
 Near = tuple[str, int]  # a concept's URI, and a number of hops
 
@@ -362,12 +363,12 @@ def drawn_concepts(talk: IdfTable, graph: KnowledgeGraph, language: str = "en", 
 class Background:
     """The reach of concepts over one graph, cached. Thread-safe."""
 
-    def __init__(self, graph: KnowledgeGraph, talk: IdfTable, *, language: str = "en", cache_size: int = 200_000) -> None:
-        """Draw the background from ``talk``; the reach of ``cache_size`` pairs of a concept and a distance is cached."""
+    def __init__(self, graph: KnowledgeGraph, talk: IdfTable, *, language: str = "en") -> None:
+        """Draw the background from ``talk``; the reach of the last 200,000 pairs of a concept and a distance is cached."""
         self.graph = graph
         self.talk = talk
         self.language = language
-        self._reach: LruCache[Near, float] = LruCache(cache_size)
+        self._reach: LruCache[Near, float] = LruCache(_CACHE_SIZE)
 
     @cached_property
     def drawn(self) -> Counter[str]:

@@ -107,12 +107,10 @@ def fit_head(features: Sequence[str], values: Sequence[Matrix], correct: Sequenc
     return Head(tuple(features), coefficients / scale, "fitted")
 
 
-def unseen_form(
-    instances: Sequence[Instance], groups: Places, limits: Limits = SHIPPED_LIMITS, *, seed: int = 0, folds: int = INNER
-) -> list[Matrix]:
+def unseen_form(instances: Sequence[Instance], groups: Places, limits: Limits = SHIPPED_LIMITS, *, seed: int = 0) -> list[Matrix]:
     """Return the log-odds of each instance's choices, shape (choices, 1), by models fitted to the other groups' instances."""
     result: list[Matrix] = [np.empty((0, 1))] * len(instances)
-    for fold in k_folds(groups, folds, seed):
+    for fold in k_folds(groups, INNER, seed):
         model = fit_form([instances[index] for index in fold.train.tolist()], limits)
         for index in fold.test.tolist():
             result[index] = model.log_odds(instances[index].choices)[:, None]

@@ -50,6 +50,7 @@ Pair = tuple[str, str]
 LEAST_WEIGHT = 0.5
 
 _ROWS = 2_000
+_ROWS_AT_ONCE = 8_192
 
 
 @dataclass(frozen=True)
@@ -404,11 +405,11 @@ def _standard(towers: Towers, vectors: Halves, rows: Rows) -> Any:
     return towers.torch.from_numpy(standardised)
 
 
-def _moments(vectors: Halves, step: int = 8192) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _moments(vectors: Halves) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Mean and standard deviation of each column."""
     total, squares = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1])
-    for start in range(0, len(vectors), step):
-        part = vectors[start : start + step].astype(np.float64)
+    for start in range(0, len(vectors), _ROWS_AT_ONCE):
+        part = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
         total += part.sum(axis=0)
         squares += (part**2).sum(axis=0)
     mean = total / max(len(vectors), 1)

@@ -28,13 +28,13 @@ PROFILES = ("paper", "released")
 UNREACHABLE = 1 / 20  # weight without a path, in the released code
 
 
-def edge_weights(profile: str, max_hops: int = MAX_HOPS) -> Floats:
-    """Return the weight of an edge at index ``hops + 1``, shape ``(max_hops + 2,)``; index 0 is for pairs without a path.
+def edge_weights(profile: str) -> Floats:
+    """Return the weight of an edge at index ``hops + 1``, shape ``(MAX_HOPS + 2,)``; index 0 is for pairs without a path.
 
     ``paper``: 1 / hops, and 0 (no edge) without a path; a concept that both sides mention (0 hops) has the weight 1.
     ``released``: 1 / (hops + 1), and 1/20 without a path.
     """
-    hops = np.arange(max_hops + 1)
+    hops = np.arange(MAX_HOPS + 1)
     if profile == "paper":
         return np.concatenate([[0.0], 1 / np.maximum(hops, 1)]).astype(np.float32)
     if profile == "released":

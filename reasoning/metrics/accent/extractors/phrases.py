@@ -273,15 +273,15 @@ class Tree:
         """Whether ``index`` has one of these lemmas as its mark."""
         return any(self.words[c].relation == "mark" and self.words[c].lemma in marks for c in self.children[index])
 
-    def below(self, index: int, left_out: Collection[int] = (), apart: Collection[int] = (), limit: int = _LIMIT) -> list[int]:
-        """``index`` and its descendants in the order of the text, without the subtrees of ``left_out`` and ``apart``; the
-        ``limit`` nearest words, which limits the time for very long sentences."""
+    def below(self, index: int, left_out: Collection[int] = (), apart: Collection[int] = ()) -> list[int]:
+        """``index`` and its descendants in the order of the text, without the subtrees of ``left_out`` and ``apart``; the 80
+        nearest words, which limits the time for very long sentences."""
         indices = [index]
         for parent in indices:
-            if len(indices) > limit:
+            if len(indices) > _LIMIT:
                 break
             indices += [child for child in self.children[parent] if child not in left_out and child not in apart]
-        return sorted(indices[:limit])
+        return sorted(indices[:_LIMIT])
 
     @cached_property
     def last(self) -> list[int]:

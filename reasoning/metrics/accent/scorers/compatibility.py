@@ -90,7 +90,7 @@ class Compatibility:
         return scores
 
 
-def closest(vector: Vectors, known: Vectors, known_tails: Found, shown: int = SHOWN) -> TupleScore:
+def closest(vector: Vectors, known: Vectors, known_tails: Found) -> TupleScore:
     """Return the score of a tail's ``vector``, shape (d,), against ``known`` ones, shape (n, d), with the best distinct tails."""
     # Row by row, so that rounding does not depend on the number of tails.
     cosines = np.einsum("ij,j->i", known.astype(np.float64), vector.astype(np.float64))
@@ -101,7 +101,7 @@ def closest(vector: Vectors, known: Vectors, known_tails: Found, shown: int = SH
         if tail.form not in seen:
             seen.add(tail.form)
             best.append(CloseTail(tail, float(cosines[index])))
-        if len(best) == shown:
+        if len(best) == SHOWN:
             break
     return TupleScore(min(max(best[0].similarity, 0.0), 1.0), tuple(best), known_tails.note)
 

@@ -333,10 +333,10 @@ _Head = tuple[int, str]
 class StoredEvents(_Heads):
     """The events of a store; thread-safe as the store is."""
 
-    def __init__(self, store: TailsInBulk, *, cache_size: int = 100_000) -> None:
-        """Read from ``store``; the tails of ``cache_size`` pairs of a head and a relation are kept in memory."""
+    def __init__(self, store: TailsInBulk) -> None:
+        """Read from ``store``; the tails of the last 100,000 pairs of a head and a relation are kept in memory."""
         self._store = store
-        self._cached: LruCache[_Head, list[EventTail]] = LruCache(cache_size)
+        self._cached: LruCache[_Head, list[EventTail]] = LruCache(100_000)
 
     @cached_property
     def _subjects(self) -> set[tuple[str, str, str]]:

@@ -239,9 +239,9 @@ _Key = tuple[str, str, str, str]
 class Provenance:
     """Looks up the assertions behind known tails in one graph, with an LRU cache."""
 
-    def __init__(self, graph: KnowledgeGraph, cache_size: int = 20_000) -> None:
+    def __init__(self, graph: KnowledgeGraph) -> None:
         self.graph = graph
-        self._found: LruCache[_Key, tuple[GraphPath | None]] = LruCache(cache_size)
+        self._paths: LruCache[_Key, tuple[GraphPath | None]] = LruCache(20_000)
 
     def path(self, tail: KnownTail, relation: str) -> GraphPath | None:
         """Return the strongest edge by which ``tail`` follows its head, directed from head to tail; None when the graph has
@@ -249,10 +249,10 @@ class Provenance:
         if tail.origin is Origin.MODEL:
             return None
         key = (tail.head, relation, tail.text, tail.source)
-        known = self._found.get(key)
+        known = self._paths.get(key)
         if known is None:
             known = (self._look_up(tail, relation),)
-            self._found.put(key, known)
+            self._paths.put(key, known)
         return known[0]
 
     def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
