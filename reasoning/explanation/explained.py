@@ -125,19 +125,19 @@ class Claim(Json):
 def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
     """Return the claims of ``pieces`` and of the pieces below them, each once, in order of their first use."""
     shares: dict[tuple[str, str, str, float, str, str], float] = {}
-    for piece, assertion in _asserted(pieces):
+    for piece, assertion in asserted_edges(pieces):
         edge = (assertion.head, assertion.relation, assertion.tail, assertion.weight, assertion.source, assertion.dataset)
         shares[edge] = shares.get(edge, 0.0) + piece.share
     return tuple(Claim(*edge, share) for edge, share in shares.items())
 
 
-def _asserted(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Assertion]]:
+def asserted_edges(pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Assertion]]:
     """Yield every piece with each assertion of the graph on its path."""
     for piece in pieces:
         if piece.path is not None and piece.asserted:
             for assertion in dict.fromkeys(piece.path.assertions):
                 yield piece, assertion
-        yield from _asserted(piece.rests_on)
+        yield from asserted_edges(piece.rests_on)
 
 
 # Plain text: one line for each piece, with its share and the assertions behind it.

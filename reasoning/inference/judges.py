@@ -115,10 +115,20 @@ class Evidence:
 
 
 class Grounds(NamedTuple):
-    """What the graph says of one choice: its features, and the edges behind them, strongest first."""
+    """The graph's evidence on one choice: its features, and the edges behind them, strongest first."""
 
     values: tuple[float, ...]
     evidence: tuple[Evidence, ...]
+
+
+class _GraphAnswer(NamedTuple):
+    """An answer of the graph to the question."""
+
+    text: str
+    supports: bool  # it speaks for the choices that are like it
+    of_listener: bool  # as a reaction, it is the listener's
+    reading: Reading
+    hit: Hit
 
 
 class GraphJudge:
@@ -145,42 +155,41 @@ class GraphJudge:
         return [np.array([ground.values for ground in self.grounds(instance)], dtype=np.float64) for instance in instances]
 
     def grounds(self, instance: Instance) -> list[Grounds]:
-        """Return what the graph says of each choice."""
+        """Return the graph's evidence on each choice."""
         turns = [without_speaker(turn) for turn in instance.dialogue]
-        index = instance.place
-        events = self.inference.extractor.events_batch([turns[index]])[0]
+        events = self.inference.extractor.events_batch([turns[instance.place]])[0]
         lookup = self.inference.lookup
         readings = [(reading, "for") for reading in READINGS[instance.question]]
         readings += [(reading, "against") for reading in AGAINST[instance.question] if reading not in READINGS[instance.question]]
-        known: list[tuple[str, bool, bool]] = []  # an answer, whether it speaks for, whether it is the listener's
-        behind: list[tuple[Reading, Hit]] = []
+        answers = []
         for event in events:
             for reading, speaks in readings:
                 for hit in self.inference.hits(event, reading)[:_ANSWERS]:
-                    good = speaks == "for" and not reading.negated
-                    known.append((worded(hit.text, reading, event), good, not not_of_listener(event, reading)))
-                    behind.append((reading, hit))
-        felt = [valence(name) for text, good, own in known if good and own and (name := emotion_of(text)) is not None]
-        mood = float(np.sign(sum(felt))) if instance.question is Question.REACTION and felt else 0.0
+                    supports = speaks == "for" and not reading.negated
+                    text, of_listener = worded(hit.text, reading, event), not not_of_listener(event, reading)
+                    answers.append(_GraphAnswer(text, supports, of_listener, reading, hit))
+        reactions = [emotion_of(answer.text) for answer in answers if answer.supports and answer.of_listener]
+        valences = [valence(name) for name in reactions if name is not None]
+        mood = float(np.sign(sum(valences))) if instance.question is Question.REACTION else 0.0
         concepts = [
             [mention.concept for mention in first_mentions(mentions)]
             for mentions in self.linker.link_batch(list(instance.choices))
         ]
-        heard = [mention.concept for mentions in self.linker.link_batch(turns) for mention in first_mentions(mentions)]
+        in_dialogue = [mention.concept for mentions in self.linker.link_batch(turns) for mention in first_mentions(mentions)]
         stated = _stated(turns)
         grounds = []
-        for choice, its in zip(instance.choices, concepts, strict=True):
+        for choice, in_choice in zip(instance.choices, concepts, strict=True):
             evidence: list[Evidence] = []
             best = {True: 0.0, False: 0.0}
-            for (text, good, _), (reading, hit) in zip(known, behind, strict=True):
-                fit = hit.likeness * lookup.likeness(choice, text)
-                fit = -fit if bool(DENIAL.search(choice)) != bool(DENIAL.search(text)) else fit
-                for_it = good == (fit >= 0)
+            for answer in answers:
+                fit = answer.hit.likeness * lookup.likeness(choice, answer.text)
+                fit = -fit if bool(DENIAL.search(choice)) != bool(DENIAL.search(answer.text)) else fit
+                for_it = answer.supports == (fit >= 0)
                 best[for_it] = max(best[for_it], abs(fit))
-                if abs(fit) > 0.2 and (path := self.inference.path_of(hit, reading)) is not None:
+                if abs(fit) > 0.2 and (path := self.inference.path_of(answer.hit, answer.reading)) is not None:
                     evidence.append(_evidence(path, "for" if for_it else "against", abs(fit)))
             pairs = {True: 0, False: 0}
-            for path in counted_chains(self.inference.graph, list(dict.fromkeys(heard)), its, 1, "pairs", 200):
+            for path in counted_chains(self.inference.graph, list(dict.fromkeys(in_dialogue)), in_choice, 1, "pairs", 200):
                 for_it = path.assertions[0].relation not in AGAINST_RELATIONS
                 pairs[for_it] += 1
                 evidence.append(_evidence(path, "for" if for_it else "against", 0.1))
@@ -229,7 +238,7 @@ def _stem(word: str) -> str:
 # The control of choices: a judge that reads the choices of an instance, and neither dialogue nor question.
 #
 # Choices of CICERO differ in form: right ones are longer, wrong ones deny more and share more words with the others, and some
-# words are typical of right or of wrong ones. Whatever reads the dialogue is worth what it adds to this judge.
+# words are typical of right or of wrong ones. What a judge that reads the dialogue adds to this one is its worth.
 
 
 FORM = ("length", "denials", "opposing", "shared")

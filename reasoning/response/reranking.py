@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError
 from ...graph.item import Item
 from ...graph.model import Assertion
-from ..base import Piece, Score
+from ..base import Score
+from ..explanation.explained import asserted_edges
 from ..scorer import Reasoner
 
 _HISTORIES = 64  # whose responses are scored together
@@ -113,12 +114,5 @@ def ranked(values: Sequence[float]) -> NDArray[np.float64]:
 
 def edges_of(scores: Iterable[Score]) -> tuple[Assertion, ...]:
     """Return the assertions of the graph in the evidence of scores, each once, in order."""
-    edges = (edge for score in scores for piece in score.evidence.pieces for edge in _asserted(piece))
+    edges = (edge for score in scores for _, edge in asserted_edges(score.evidence.pieces))
     return tuple(dict.fromkeys(edges))
-
-
-def _asserted(piece: Piece) -> Iterator[Assertion]:
-    if piece.path is not None and piece.asserted:
-        yield from piece.path.assertions
-    for below in piece.rests_on:
-        yield from _asserted(below)
