@@ -277,8 +277,8 @@ def evaluate_tuples(
         for file in files:
             check_output(output, file)
     check_distinct(files)
-    rows = [row for file in files for row in loaders.read_event_tuples(readable(file))]
     options = _extractor_options(extractor, option_values, pipeline)
+    rows = [row for file in files for row in loaders.read_event_tuples(readable(file))]
     encode = _encode(encoder)
     score_bertscore = None if bertscore is None else make_bertscore(encoder=bertscore)
     with _opened(extractor, graph, options) as opened:
