@@ -1,9 +1,9 @@
-"""How fast ACCENT is: whole responses with the extractor rules and the tails of the graph.
+"""Speed of ACCENT on whole responses, with the extractor ``rules`` and the tails of the graph.
 
 python benchmarks/accent_speed.py GRAPH DIALOGUES [--responses N] [--stretches N] [--json]
 
-GRAPH holds ATOMIC, and DIALOGUES is a file as tacit score reads it. Embeddings are computed before the clock starts; no other
-result is cached from one round to the next. One thread; medians over rounds in which the scorers take turns.
+GRAPH has ATOMIC, and DIALOGUES is a file as tacit score reads it. Embeddings are computed before the measurement; no other
+result is cached between rounds. One thread; medians over rounds, in each of which every scorer runs once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 
 def medians(tasks: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]], stretches: int) -> dict[str, float]:
-    """Median seconds of each way, after one round to warm up; a way is what is made before the clock starts, and the work."""
+    """Return the median seconds of each task, after one round to warm up; a task is a preparation, not timed, and the work."""
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for round_ in range(stretches + 1):
         for name, (prepare, work) in tasks.items():
@@ -31,7 +31,7 @@ def medians(tasks: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]],
 
 
 def responses(graph: str, dialogues: str, count: int, stretches: int) -> dict[str, Any]:
-    """Responses a second, by scorer, and the share that has a tuple."""
+    """Return the responses a second by scorer, and the share of responses with a tuple."""
     from tacit.graph import open_graph
     from tacit.graph.item import Item
     from tacit.loaders import read_items

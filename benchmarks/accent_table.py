@@ -53,12 +53,12 @@ SEED = 0
 
 
 def percentiles(values: Sequence[float]) -> list[float]:
-    """The middle 95% of resampled values."""
+    """Return the 2.5th and the 97.5th percentile of resampled values."""
     return [round(float(value), 3) for value in np.nanpercentile(values, [2.5, 97.5])]
 
 
 def scorers_of(resources: ScorerResources, comet: str | None) -> dict[str, TupleScorer]:
-    """The scorers of the tables, by the names that they have there."""
+    """Return the scorers of the tables by name."""
     table = resources.table
     retriever: Any = resources.scorer("retriever")
     support, match = resources.scorer("support"), Match(retriever)
@@ -84,13 +84,13 @@ def scorers_of(resources: ScorerResources, comet: str | None) -> dict[str, Tuple
 
 
 def at_random(triples: Sequence[Triple], number: int) -> list[Triple]:
-    """Some triples of a graph with their tails exchanged."""
+    """Return a random ``number`` of triples with exchanged tails."""
     indices = np.random.default_rng(SEED).permutation(len(triples))[:number]
     return exchanged([triples[index] for index in indices.tolist()], SEED)
 
 
 def summed(unjudged: Sequence[Triple], **parts: TupleScorer) -> Blend:
-    """Scorers added up, each on the scale that it has over ``unjudged`` triples."""
+    """Return the sum of scorers, each normalised by its values on ``unjudged`` triples."""
     return Blend({name: Part(part, scales_of(part, unjudged)) for name, part in parts.items()})
 
 
@@ -123,7 +123,7 @@ def judged(path: Path) -> Rows:
 
 
 def cskb(scorers: dict[str, TupleScorer], rows: Rows, known: set[Triple], resamples: int) -> Rows:
-    """AUC of each scorer on the judged triples, on all and on those whose tail nobody said of that head in the graph."""
+    """Return the AUC of each scorer on all judged triples, and on those that are not in the graph."""
     tuples: list[Triple] = [(row["head"], row["relation"], row["tail"]) for row in rows]
     labels = np.array([int(row["label"]) for row in rows])
     relations = np.array([row["relation"] for row in rows])
@@ -149,7 +149,7 @@ def within_relations(relations: NDArray[Any], resamples: int) -> list[NDArray[np
 
 
 def written(triple: Triple) -> Triple:
-    """A triple in the one wording of heads and tails, so that triples of two sets can be compared."""
+    """Return a triple with head and tail in normal form, so that triples of two sets can be compared."""
     from tacit.reasoning.metrics.accent.events import head_form
 
     return head_form(triple[0]), triple[1], statement(triple[2], triple[1])
@@ -170,7 +170,7 @@ def history_of(row: dict[str, Any]) -> list[str]:
 
 
 def deco(scorers: dict[str, TupleScorer], dialogues: Rows, resamples: int) -> Rows:
-    """Mean over the human tuples of a dialogue against its rated event commonsense."""
+    """Return the correlations of the mean score of a dialogue's human tuples with its rated event commonsense."""
     rated = [row for row in dialogues if row["tuples_single"] or row["tuples_pair"]]
     ratings = np.array([row["event_cs"] for row in rated])
     talks = conversations([(history_of(row), row["response"]) for row in rated])
@@ -198,7 +198,7 @@ class _Recorded:
 
 
 def comet(resources: ScorerResources, path: Path, resamples: int, limit: int = 1500) -> Rows:
-    """AUC of people's tails of a query against people's tails of another query of the relation, given generated tails."""
+    """Return the AUC that tells people's tails of a query from those of another query of the relation, by generated tails."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = [row for row in map(json.loads, file) if row["relation"] in RELATIONS]
     rows = [row for row in rows if any(tail != "none" for tail in row["tails"]) and any(g != "none" for g in row["generations"])]
@@ -230,7 +230,7 @@ def comet(resources: ScorerResources, path: Path, resamples: int, limit: int = 1
 
 
 def metric(metrics: dict[str, Any], dialogues: Rows, resamples: int) -> Rows:
-    """The whole metric in some forms against event commonsense: all responses that it judges, and those with a tuple."""
+    """Return the correlations of whole metrics with event commonsense, on all judged responses and on those with a tuple."""
     items = [(history_of(row), row["response"]) for row in dialogues]
     ratings, talks = np.array([row["event_cs"] for row in dialogues]), conversations(items)
     table = []

@@ -1,10 +1,10 @@
-"""Instances a second of the judges of ``tacit choose`` that ask a language model, beside the bare model; turns a second of infer.
+"""Speed of the judges of ``tacit choose`` that ask a language model, compared with the bare model; and of ``tacit infer``.
 
     python benchmarks/choosing_speed.py GRAPH FILE --model ID [--instances N] [--turns N]
 
-``bare`` reads the tokens of an instance's prompt and of its choices in one sequence, which is what the judges compute at least.
-``probe`` has random weights at three quarters of the layers; those above are removed. Processor seconds of one thread, since the
-machine may be busy; the models are open, and one instance was judged before.
+``bare`` reads the tokens of an instance's prompt and of its choices in one sequence, the least that a judge computes. ``probe``
+has random weights at three quarters of the layers; the layers above are removed. Times are processor seconds of one thread, since
+the machine may be busy; models are opened, and one instance is judged, before the measurement.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the graph, and the evidence of grounding, join the spans that people joined in CIDER's dialogues.
+"""Whether the graph, and the evidence of grounding, connect the spans that people connected in CIDER's dialogues.
 
     python benchmarks/cider.py GRAPH FILE [--json FILE] [--resamples N] [--seed N]
 

@@ -6,8 +6,8 @@
 The checkpoint that ships with tacit is always a row; others are made before with ``tacit train coherence DIALOGUES --exclude
 JUDGEMENTS``, so that no judged dialogue was learnt from. A number is the correlation over the responses of a data set, or of one
 system of it, with its 95% bootstrap interval over conversations; a data set with several systems also has the mean over them.
-``--against`` adds what every row has more than that one, with the interval of the paired bootstrap. ``--shipped-card`` writes
-the card of the shipped checkpoint anew, with what it gives here.
+``--against`` adds the difference of every row to that one, with the interval of the paired bootstrap. ``--shipped-card`` rewrites
+the card of the shipped checkpoint with these results.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def means(agreements: dict[str, dict[str, Row]], sizes: dict[str, int]) -> str:
 
 
 def gains(scores: dict[str, Any], against: str, ratings: Any, groups: Groups, talks: Any, resamples: int) -> str:
-    """Return what each row has more than ``against``, the mean of Pearson and Spearman, with 95% intervals over conversations.
+    """Return the difference of each row to ``against``, the mean of Pearson and Spearman, with 95% intervals over conversations.
 
     Within a resample both rows are compared on the same conversations; the last column is the mean over the data sets.
 

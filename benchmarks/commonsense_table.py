@@ -6,8 +6,7 @@ Each file is one data set. Rows of a variant and a count are cross-validated on 
 by models that saw no response of its conversation. The other rows learnt nothing from these files: the number of words; a
 monotone rule (log1p of both counts, standardised as in the shipped model, less that of the length); the model that ships with
 tacit, and those named by ``--model``. In brackets 95% bootstrap intervals over conversations. Without a language model the rows
-that read losses are named and left out. ``--shipped-card`` also writes the card of the shipped model anew, with what it gives
-here.
+that read losses are named and left out. ``--shipped-card`` also rewrites the card of the shipped model with these results.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class Set:
 
 
 def read(path: str, graph: KnowledgeGraph, model: CausalModel | None) -> Set:
-    """Read a judgement file and work out the features that can be worked out."""
+    """Read a judgement file and compute its features; those of a language model only with ``model``."""
     judgements = [row for row in read_judgements(path) if isinstance(row, Judgement)]
     items = [Item(judgement.history, judgement.response) for judgement in judgements]
     losses = np.empty((len(items), 0))
@@ -118,7 +117,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, action="append", default=[], help="folder of another regressor; repeatable")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--resamples", type=int, default=10_000)
-    parser.add_argument("--shipped-card", action="store_true", help="write the card of the shipped model anew")
+    parser.add_argument("--shipped-card", action="store_true", help="rewrite the card of the shipped model")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
 
@@ -153,7 +152,7 @@ def main() -> None:
 def write_card(sets: list[Set], correlations: dict[str, dict[str, Row]]) -> None:
     """Write the card of the shipped model with its agreement with people, which it has never learnt from."""
     lines = [
-        "People's ratings, none of which the model has seen; how it was chosen among others stands in `docs/commonsense.md`:",
+        "People's ratings, none of which the model has seen; `docs/commonsense.md` says how it was chosen:",
         "", "| data set | n | Pearson | Spearman |", "|---|---|---|---|",
     ]  # fmt: skip
     for data in sets:

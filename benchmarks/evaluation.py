@@ -1,10 +1,10 @@
-"""How fast intervals are made: resamples a second, three correlations in each, beside scipy's functions on the same resamples.
+"""Speed of bootstrap intervals: resamples a second, three correlations in each, compared with scipy on the same resamples.
 
     python benchmarks/evaluation.py [--items N] [--resamples N] [--rounds N] [--json]
 
-Ratings lie on quarters from 1 to 5 as the means of four raters do, scores have no ties (the dearest case for Kendall's tau). The
-alternative calls scipy.stats.pearsonr, spearmanr and kendalltau on every resample, on fewer of them since it is slow; that both
-give the same numbers is checked. Rounds of the two take turns; rates are medians, by the processor's time and by the wall clock.
+Ratings are quarters from 1 to 5, as means of four raters are; scores have no ties, the slowest case for Kendall's tau. The
+alternative calls scipy.stats.pearsonr, spearmanr and kendalltau on every resample, on fewer of them since it is slow; both must
+give equal numbers. Rounds of the two alternate; rates are medians, by processor time and by the wall clock.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Floats = NDArray[np.float64]
 
 
 def judged(items: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """Scores and ratings that correlate a little."""
+    """Return scores and ratings that correlate weakly."""
     rng = np.random.default_rng(seed)
     ratings = rng.integers(4, 21, items) / 4
     return rng.normal(size=items) + 0.2 * ratings, ratings
 
 
 def by_scipy(scores: Floats, ratings: Floats, resamples: int) -> Floats:
-    """The same three correlations, by scipy on each resample."""
+    """Return the three correlations of each resample by scipy."""
     values = []
     for number in range(resamples):
         drawn = counts(len(scores), 0, number)
@@ -41,7 +41,7 @@ def by_scipy(scores: Floats, ratings: Floats, resamples: int) -> Floats:
 
 
 def rates(work: Callable[[], object], resamples: int) -> tuple[float, float]:
-    """Resamples a second, by the processor's time and by the wall clock."""
+    """Return the resamples a second, by processor time and by the wall clock."""
     processor, wall = time.process_time(), time.perf_counter()
     work()
     return resamples / (time.process_time() - processor), resamples / (time.perf_counter() - wall)

@@ -1,12 +1,12 @@
-"""How fast event tuples are extracted: responses a second on one core, by rules, beside a bare parse and one text at a time.
+"""Speed of the extraction of event tuples: responses a second on one core, compared with a bare parse.
 
     python benchmarks/extraction.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH] [--limit 3000] [--rounds 3] [--json]
 
-Every turn from the second on is a response to the turns before it. "fresh" parses every distinct turn; "turns remembered" has met
-them before; "one at a time" gives the extractor one response after the other, as a program without batches would. The bare parse
-is the shipped pipeline as ``spacy.load`` gives it, over the same distinct turns. With a graph, the tails of every distinct head
-are looked up too, and the extractor ``cskb`` runs. The process keeps to one core and one thread, time is that which it had on its
-core, and each rate is the median of ``--rounds`` rounds. Without DIALOGUES it reads DailyDialog's test split in TACIT_TEST_DATA.
+Every turn from the second on is a response to the turns before it. "fresh" parses every distinct turn; for "turns
+remembered" the parses are cached; "one at a time" is without batches. The bare parse is the shipped pipeline as ``spacy.load``
+gives it, over the same distinct turns. With a graph, the tails of every distinct head are looked up too, and the extractor
+``cskb`` runs. One core, one thread, processor time; each rate is the median of ``--rounds`` rounds. Without
+DIALOGUES it reads DailyDialog's test split in TACIT_TEST_DATA.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How fast the symbolic features of the commonsense regressor are: responses a second on one core, beside spaCy and networkx.
+"""Speed of the symbolic features of the commonsense regressor: responses a second on one core, compared with spaCy and networkx.
 
     python benchmarks/features.py GRAPH DIALOGUES.jsonl[.gz] [--limit N] [--rounds 5] [--cypher 60] [--json]
 
 Every turn from the second on is a response; its features are the one-hop and two-hop pairs of concepts between all turns before
-it and itself. "fresh" links every turn and counts, "linking remembered" only counts, from the texts; "counting alone" starts
-from the concepts. Beside them: the bare spaCy pipeline over the distinct turns, as ``spacy.load`` gives it; networkx, which
-looks at the two neighbourhoods of every pair; and the embedded engine's own queries, on some of the responses. All engines must
-give equal counts before anything is timed. The process keeps to one core and to one thread, time is that which it had on its
-core (so that other work on the machine does not count), and each rate is the median of ``--rounds`` rounds.
+it and itself. "fresh" links every turn and counts; for "linking remembered" the mentions are cached; "counting alone" starts
+from the concepts. They are compared with the bare spaCy pipeline over the distinct turns, as ``spacy.load`` gives it; networkx,
+which compares the neighbourhoods of every pair; and queries of the embedded engine, on some of the responses. All engines must
+give equal counts before anything is timed. One core, one thread, processor time (so that other work on the machine does not
+count); each rate is the median of ``--rounds`` rounds.
 """
 
 from __future__ import annotations

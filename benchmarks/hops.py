@@ -8,7 +8,7 @@ for all distances between two sets of ten, as scoring does. A measurement ends a
 of five stretches, ratios are to the fastest batch of a Cypher engine. Before anything is timed, the engines must give equal
 answers on a sample. A second table asks for the ten best neighbours at two hops and counts two-hop triples between two sets of
 ten. networkit is measured where it is installed (``pip install networkit``). Neo4j is a server of the benchmark's own, started by
-the script that TACIT_NEO4J_SERVER names, or the one at ``--neo4j`` (or TACIT_BENCH_NEO4J) where that holds the very graph.
+the script that TACIT_NEO4J_SERVER names, or the one at ``--neo4j`` (or TACIT_BENCH_NEO4J) if it has the same graph.
 
 ``--growth`` measures the index alone, on synthetic graphs of a tenth, three tenths and all of ``--nodes`` and ``--edges``.
 """
@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--edges", type=int, default=EDGES)
     parser.add_argument("--seconds", type=float, default=8.0, help="for each measurement")
     parser.add_argument("--work", type=Path, default=REPOSITORY / "build" / "bench")
-    parser.add_argument("--neo4j", default=os.environ.get("TACIT_BENCH_NEO4J"), help="URL of a server that holds the graph")
+    parser.add_argument("--neo4j", default=os.environ.get("TACIT_BENCH_NEO4J"), help="URL of a server with the graph")
     parser.add_argument("--no-neo4j", action="store_true")
     parser.add_argument("--growth", action="store_true", help="how the index grows with the graph, nothing else")
     options = parser.parse_args()
@@ -214,7 +214,7 @@ def main() -> None:
         with ExitStack() as stack:
             embedded = named_graph(name, options.work, options.nodes, options.edges)
             if embedded is None:
-                say(f"{name}: not run, its data is not at hand; TACIT_TEST_DATA names its folder")
+                say(f"{name}: not run, its data is not available; TACIT_TEST_DATA names its folder")
                 continue
             stack.enter_context(embedded)
             index = stack.enter_context(open_index(embedded))

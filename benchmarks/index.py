@@ -96,7 +96,7 @@ def main() -> None:
     for name in options.graphs.split(","):
         graph = named_graph(name, options.work, options.nodes, options.edges)
         if graph is None:
-            say(f"{name}: not run, its data is not at hand; TACIT_TEST_DATA names its folder")
+            say(f"{name}: not run, its data is not available; TACIT_TEST_DATA names its folder")
             continue
         with graph, tempfile.TemporaryDirectory() as folder:
             counts = graph.counts()

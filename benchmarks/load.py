@@ -52,7 +52,7 @@ def pipe(path: Path) -> Measure:
 
 
 def english_filter(path: Path, _: Path) -> int:
-    """Read all English assertions of ``path`` and let them go."""
+    """Count the English assertions of ``path``."""
     from tacit.loaders import read_conceptnet
 
     return sum(1 for _row in read_conceptnet(path))
@@ -88,14 +88,14 @@ def load_and_index(path: Path, folder: Path) -> int:
 
 
 def atomic2020(path: Path, _: Path) -> int:
-    """Read all tuples of ``path``, a file of ATOMIC-2020, by its own loader and let them go."""
+    """Count the tuples of ``path``, a file of ATOMIC-2020, by its own loader."""
     from tacit.loaders import read_atomic
 
     return sum(1 for _row in read_atomic(path))
 
 
 def by_a_mapping(path: Path, _: Path) -> int:
-    """Read the tuples of ``path``, a file of ATOMIC-2020, by a mapping and let them go; the graph would find the duplicates."""
+    """Count the tuples of ``path``, a file of ATOMIC-2020, by a mapping, duplicates included."""
     from tacit.loaders import read_triples
     from tacit.loaders.mapping import Columns, FileForm, Mapping, Nodes
 

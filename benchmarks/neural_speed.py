@@ -43,7 +43,7 @@ Work = Callable[[], object]
 
 
 def seconds(work: Work) -> float:
-    """Processor time of the work, once: on one thread, what the clock would say on a machine that does nothing else."""
+    """Return the processor time of one call; on one thread it is the wall time on an idle machine."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -66,7 +66,7 @@ def stream(metric: Metric, items: list[Item]) -> None:
 
 
 def graph_part(metric: Grade, items: list[Item]) -> Work:
-    """Return the work from keywords to tensors, with what it remembers remembered."""
+    """Return the work from keywords to tensors, after one run that fills its caches."""
 
     def work() -> None:
         for start in range(0, len(items), 128):

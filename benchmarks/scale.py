@@ -5,7 +5,7 @@
 A core's rate is by processor time on one thread, from the second shard on: neither opening models nor a busy machine counts;
 neural metrics score a tenth of the items. The rates beside each other are by the clock, the local run on one thread too, from
 when each worker has given a first shard to the last shard, medians over rounds in turn; a machine with other work, or with fewer
-cores than workers, holds them down. The data are DailyDialog and ConceptNet where they are at hand (TACIT_TEST_DATA), else the
+cores than workers, holds them down. The data are DailyDialog and ConceptNet where they are available (TACIT_TEST_DATA), else the
 sample's dialogues over and over and its graph.
 """
 
@@ -37,7 +37,7 @@ FEWER = 10
 
 
 def dialogues(work: Path, items: int) -> Path:
-    """Write a file with about ``items`` items, real ones where they are at hand."""
+    """Write a file with about ``items`` items, real ones where they are available."""
     data = Path(os.environ.get("TACIT_TEST_DATA") or REPOSITORY.parent / "shared" / "data")
     source = data / "dialogues" / "dailydialog-test.jsonl.gz"
     if source.is_file():

@@ -2,10 +2,10 @@
 
     python benchmarks/service.py [GRAPH] [--dialogues FILE] [--connections 64] [--seconds 4] [--pace 500] [--rounds 3] [--lookups]
 
-Every request brings texts that nobody sent before, save where the table says "seen before". "Paced" sends so many
-requests a second however fast answers come; "as fast as can be" sends the next one on a connection when the last is answered. The
+Every request has new texts, except where the table says "seen before". "Paced" sends a fixed number of requests a
+second, whatever the speed of the answers; "as fast as can be" sends the next one on a connection when the last is answered. The
 alternatives: the same service that scores one item at a time, and the library called in a loop. The graph is the real one of
-the other benchmarks where its data is at hand, else a synthetic one. Medians over rounds. ``--lookups`` measures look-ups
+the other benchmarks where its data is available, else a synthetic one. Medians over rounds. ``--lookups`` measures look-ups
 in place of scores: those of the ConceptNet API beside ``/v1/concepts/``, for concepts drawn by degree.
 """
 
@@ -53,7 +53,7 @@ def dialogues(path: Path | None) -> Items:
 
 
 def bodies(items: Items, *, again: bool = False) -> Iterator[bytes]:
-    """One request's body an item, for ever: each text once, with a number to it in each later lap, or the same ones ``again``."""
+    """Yield request bodies without end, one item each; later rounds add a number to the texts, unless they come ``again``."""
     for lap in count():
         mark = f" {lap}." if lap and not again else ""
         for history, response in items:

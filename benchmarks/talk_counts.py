@@ -3,7 +3,7 @@
     python benchmarks/talk_counts.py DIALOGUES.jsonl[.gz]... [--output reasoning/metrics/talk.json] [--least 3]
 
 The table that ships was counted in the valid and test parts of Topical-Chat (CDLA-Sharing 1.0). Words are the lemmas of content
-words (nouns, proper nouns, verbs, adjectives and adverbs that are no stop words), each counted once a turn; those that stand in
+words (nouns, proper nouns, verbs, adjectives and adverbs that are no stop words), each counted once a turn; those that occur in
 fewer than ``--least`` turns are left out.
 """
 

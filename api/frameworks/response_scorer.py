@@ -31,7 +31,7 @@ class MetricResult:
         percentile: percentage of the reference distribution that the value reaches, 0 to 100; None without a reference.
         passed: whether the value reaches the threshold; None without a threshold, for metrics beside the first, and without a
             value.
-        explanation: the value and what it rests on, one line for each piece of evidence.
+        explanation: the value and its evidence, one line for each piece.
         note: why there is no value; empty otherwise.
         signature: the same signature gives the same score.
     """

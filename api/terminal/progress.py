@@ -190,7 +190,7 @@ class Stages:
         self.end()
 
     def end(self) -> None:
-        """Remove the meter of the stage at hand."""
+        """Remove the meter of the current stage."""
         if self._meter is not None:
             self._meter.__exit__(None, None, None)
             self._meter = None

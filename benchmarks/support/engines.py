@@ -44,17 +44,17 @@ def links(index: IndexGraph) -> tuple[np.ndarray, np.ndarray]:
 
 
 def batches(items: Sequence[Any], size: int) -> list[Any]:
-    """Cut ``items`` into batches of ``size``, what is left over at the end not counted."""
+    """Return batches of ``size``, without the incomplete last one."""
     return [items[start : start + size] for start in range(0, len(items) - size + 1, size)]
 
 
 def one_by_one(graph: KnowledgeGraph, pairs: Iterable[Pair]) -> list[int]:
-    """Distances of pairs, one question each."""
+    """Return the distances of pairs, by one query each."""
     return [int(graph.hop_distances([source], [target], MAX_HOPS)[0, 0]) for source, target in pairs]
 
 
 def unwound(server: Any, pairs: Sequence[Pair]) -> list[int]:
-    """Distances of pairs in one ``UNWIND`` batch, in the words that tacit uses."""
+    """Return the distances of pairs by one ``UNWIND`` query, the one that tacit uses."""
     statement = query("hop_distances", "neo4j").within(MAX_HOPS)
     rows = server._rows(statement, {"pairs": [list(pair) for pair in pairs if pair[0] != pair[1]]})
     distances = {(source, target): hops for source, target, hops in rows}

@@ -43,7 +43,7 @@ def graph_at(folder: Path, rows: Callable[[], Iterable[Assertion]]) -> WritableG
 
 
 def named_graph(name: str, work: Path, nodes: int, edges: int) -> WritableGraph | None:
-    """Open the graph called ``real`` or ``synthetic``; None when its data is not at hand."""
+    """Open the graph called ``real`` or ``synthetic``; None when its data is not available."""
     if name == "synthetic":
         return graph_at(work / f"synthetic-{nodes}-{edges}", lambda: synthetic_rows(nodes, edges))
     path = real_file()
@@ -58,7 +58,7 @@ def neo4j_script() -> Path | None:
 
 @contextmanager
 def neo4j_holding(graph: KnowledgeGraph, script: Path, home: Path) -> Iterator[KnowledgeGraph]:
-    """Start a server on ``home`` that holds ``graph`` (imported when it does not yet), and stop it afterwards."""
+    """Start a server on ``home`` with ``graph``, which is imported if it is not there yet, and stop it afterwards."""
 
     def server(*words: str) -> str:
         return subprocess.run([str(script), *words], check=True, capture_output=True, text=True).stdout

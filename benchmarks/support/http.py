@@ -1,4 +1,4 @@
-"""A small HTTP client for measuring: keep-alive connections, each with one request at a time, paced or as fast as can be."""
+"""HTTP client for measurements: keep-alive connections, one request at a time on each, at a fixed rate or as fast as possible."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, 
 
 
 async def drive(port: int, ask: Ask, connections: int, seconds: float, pace: float | None = None) -> Figures:
-    """Send requests for some seconds, over so many connections; ``pace`` requests a second, or as fast as can be.
+    """Send requests for some seconds over a number of connections; ``pace`` requests a second, or as fast as possible.
 
     When paced, a request's time counts from the moment it was due, so that a server that stalls is not flattered.
     """
@@ -93,7 +93,7 @@ async def drive(port: int, ask: Ask, connections: int, seconds: float, pace: flo
 
 
 async def burst(port: int, bodies: Iterator[bytes], connections: int) -> Figures:
-    """Open so many connections, then send one request on each at once."""
+    """Open a number of connections, then send one request on each at the same time."""
     figures = Figures()
     opened = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port) for _ in range(connections)))
     started = time.perf_counter()
