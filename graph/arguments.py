@@ -37,12 +37,12 @@ def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str
     """
     resolved: list[str | None] = [surface(text, language) for text in texts]
     vocabulary = set(known({uri for uri in resolved if uri is not None}))
-    further = {
+    forms_of = {
         index: forms(texts[index], language) for index, uri in enumerate(resolved) if uri is not None and uri not in vocabulary
     }
-    if further:
-        vocabulary = set(known(set(chain.from_iterable(further.values()))))
-        for index, candidates in further.items():
+    if forms_of:
+        vocabulary = set(known(set(chain.from_iterable(forms_of.values()))))
+        for index, candidates in forms_of.items():
             resolved[index] = next((uri for uri in candidates if uri in vocabulary), None)
     return resolved
 
@@ -57,19 +57,18 @@ def linked_uris(texts: Sequence[str], language: str, known: Callable[[Collection
 
     ``known`` returns those of many URIs that are concepts or events; a text that is neither raises :class:`UnknownName`.
     """
-    candidates = []
+    candidates = {}
     for text in texts:
         event = normalise_event(text)
-        candidates.append([text] if is_uri(text) else [*forms(text, language), *([event_uri(text)] if event else [])])
-    vocabulary = set(known(set(chain.from_iterable(candidates))))
-    resolved = [
-        next((uri for uri in uris if uri in vocabulary or is_uri(text)), None)
-        for text, uris in zip(texts, candidates, strict=True)
-    ]
-    for text, uri in zip(texts, resolved, strict=True):
+        candidates[text] = [] if is_uri(text) else [*forms(text, language), *([event_uri(text)] if event else [])]
+    vocabulary = set(known(set(chain.from_iterable(candidates.values()))))
+    resolved = []
+    for text in texts:
+        uri = text if is_uri(text) else next((uri for uri in candidates[text] if uri in vocabulary), None)
         if uri is None:
             raise UnknownName(f"{text!r} is neither a concept nor an event of {url}; tacit heads finds events by their words")
-    return [uri for uri in resolved if uri is not None]
+        resolved.append(uri)
+    return resolved
 
 
 def concept_uris(
@@ -84,19 +83,20 @@ def concept_uris(
     """
     if isinstance(texts, str):
         raise InputError(f"give a list of texts or URIs, e.g. [{texts!r}], not one text")
-    words = [text for text in dict.fromkeys(texts) if not is_uri(text)]
-    if not words:
+    names = [text for text in dict.fromkeys(texts) if not is_uri(text)]
+    if not names:
         return list(texts)
-    resolved = dict(zip(words, resolve(words, language, known), strict=True))
-    unknown = [word for word, uri in resolved.items() if uri is None]
+    resolved = dict(zip(names, resolve(names, language, known), strict=True))
+    unknown = [name for name, uri in resolved.items() if uri is None]
     if unknown:
         refuse(unknown)
     return [resolved.get(text) or text for text in texts]
 
 
-def refuse_unknown(texts: Sequence[str], url: str, near: Sequence[str] = (), other: str = "another language") -> NoReturn:
-    """Raise :class:`UnknownName` for ``texts``, at least one; ``near`` has concepts that are spelled like the first of them."""
+def refuse_unknown(texts: Sequence[str], url: str, similar: Sequence[str] = (), remedy: str = "another language") -> NoReturn:
+    """Raise :class:`UnknownName` for ``texts``, at least one; ``similar`` are concepts spelled like the first of them."""
     names = ", ".join(repr(text) for text in texts)
-    advice = f"did you mean {' or '.join(near)}?" if near else f"try another word, {other}, or a concept URI such as /c/en/dog"
+    otherwise = f"try another word, {remedy}, or a concept URI such as /c/en/dog"
+    advice = f"did you mean {' or '.join(similar)}?" if similar else otherwise
     verb = "is not a concept" if len(texts) == 1 else "are not concepts"
     raise UnknownName(f"{names} {verb} of {url}; {advice}")

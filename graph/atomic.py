@@ -1,6 +1,6 @@
 """Files and folders that are replaced atomically, and locks between processes.
 
-A file is written beside its place, flushed to disk and renamed over the old one, which is atomic. A non-empty folder cannot be
+A file is written under another name, flushed to disk and renamed over the old one, which is atomic. A non-empty folder cannot be
 replaced by one rename, so the new one is written to ``.NAME.part``, the old one renamed to ``.NAME.old``, and the new one
 renamed into place. A process that dies between the two renames leaves ``.NAME.old`` whole and nothing at ``NAME``; every reader
 and writer calls :func:`recover` first, which renames it back. Writers hold the lock of ``.NAME.lock``. This keeps the layout
@@ -59,22 +59,22 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[Path]:
         DiskFull: the disk is full.
     """
     target = path.resolve()
-    fresh = draft or target.with_name(f".{target.name}.{os.getpid()}.part")
+    temporary = draft or target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with disk_full_errors(path):
-            yield fresh
-            flush(fresh)
-            fresh.replace(target)
+            yield temporary
+            flush(temporary)
+            temporary.replace(target)
     except BaseException:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     flush(target.parent)
 
 
 def write_file(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` as :func:`new_file` does."""
-    with new_file(path) as fresh:
-        fresh.write_bytes(data)
+    with new_file(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def flush(path: Path) -> None:
@@ -103,7 +103,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """
     target = folder.resolve()
     part = target.with_name(f".{target.name}.part")
-    with _writing(target):
+    with _writer_lock(target):
         try:
             with disk_full_errors(folder):
                 shutil.rmtree(part, ignore_errors=True)
@@ -124,15 +124,15 @@ def recover(folder: Path) -> None:
     """
     with suppress(OSError, ValueError):  # another process was faster, the file system is read-only, or the path is invalid
         folder = folder.expanduser().resolve()
-        aside = _aside(folder)
-        if not aside.is_dir():
+        old = _old_path(folder)
+        if not old.is_dir():
             return
         if not folder.exists():
-            aside.rename(folder)
+            old.rename(folder)
             return
-        with suppress(InputError), _writing(folder):  # a writer that is at work deletes it
+        with suppress(InputError), _writer_lock(folder):  # a writer that is at work deletes it
             if folder.exists():
-                _delete(aside)
+                _delete(old)
 
 
 def check_folder(folder: Path, file: str, what: str) -> None:
@@ -159,11 +159,11 @@ def _replace(part: Path, target: Path) -> None:
     ``.NAME.old`` is always complete: it is renamed before it is deleted. A reader may rename it back between the two renames;
     then the loop starts again.
     """
-    aside, gone = _aside(target), target.with_name(f".{target.name}.gone")
+    old, doomed = _old_path(target), target.with_name(f".{target.name}.gone")
     for _ in range(_ATTEMPTS):
         recover(target)
-        shutil.rmtree(gone, ignore_errors=True)
-        for source, destination in ((aside, gone), (target, aside)):
+        shutil.rmtree(doomed, ignore_errors=True)
+        for source, destination in ((old, doomed), (target, old)):
             with suppress(FileNotFoundError):
                 source.rename(destination)
         try:
@@ -176,25 +176,25 @@ def _replace(part: Path, target: Path) -> None:
     else:
         raise InputError(f"{target} could not be replaced, since other programs keep writing to it; close them and try again")
     flush(target.parent)
-    _delete(aside)
+    _delete(old)
 
 
-def _delete(aside: Path) -> None:
+def _delete(old: Path) -> None:
     """Delete a replaced folder under another name, since a folder named ``.NAME.old`` must be complete."""
-    gone = aside.with_suffix(".gone")
-    shutil.rmtree(gone, ignore_errors=True)
+    doomed = old.with_suffix(".gone")
+    shutil.rmtree(doomed, ignore_errors=True)
     with suppress(FileNotFoundError):
-        aside.rename(gone)
-    shutil.rmtree(gone, ignore_errors=True)
+        old.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
 
 
-def _aside(target: Path) -> Path:
+def _old_path(target: Path) -> Path:
     return target.with_name(f".{target.name}.old")
 
 
 @contextmanager
-def _writing(target: Path) -> Iterator[None]:
-    """Hold the lock of the writers of a folder."""
+def _writer_lock(target: Path) -> Iterator[None]:
+    """Hold the lock that keeps other processes from writing to a folder."""
     path = target.with_name(f".{target.name}.lock")
     try:
         descriptor = lock(path, mode=0o666)
@@ -240,12 +240,12 @@ def lock(
         if required:
             raise OSError(errno.ENOLCK, "this system has no file locks")
         return os.open(os.devnull, os.O_RDONLY)
-    kind = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
+    operation = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB)
     while True:
         descriptor = os.open(path, flags, mode)
         try:
             try:
-                fcntl.flock(descriptor, kind)
+                fcntl.flock(descriptor, operation)
             except BlockingIOError:
                 raise
             except OSError:

@@ -66,16 +66,16 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
 
     parts: list[Part] = []
     if "://" not in url:
-        parts += _file(Path(url))
+        parts += _check_file(Path(url))
         if any(part.problem for part in parts):
             return Checked(url, None, None, tuple(parts))
     try:
         with open_graph(url, engine="store", **credentials) as store:
             manifest = store.manifest()
-            assertions = _assertions(store, manifest, progress)
+            assertions = _check_assertions(store, manifest, progress)
             if parts and parts[0].note and not (assertions.problem or assertions.note):
                 parts[0] = _write_checksums(Path(url), parts[0])
-            parts += [assertions, *_links(store), *_built(store, manifest.digest)]
+            parts += [assertions, *_check_links(store), *_check_built(store, manifest.digest)]
             return Checked(store.url, manifest.digest, manifest.assertions, tuple(parts))
     except GraphError as error:
         if isinstance(error, GraphUnavailable) or not parts:  # there is no graph, or no server
@@ -83,7 +83,7 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
         return Checked(url, None, None, (*parts, Part("assertions", url, str(error))))
 
 
-def _file(folder: Path) -> Iterator[Part]:
+def _check_file(folder: Path) -> Iterator[Part]:
     from .embedded import integrity, load
 
     database = folder / load.DATABASE
@@ -111,7 +111,7 @@ def _write_checksums(folder: Path, part: Part) -> Part:
     )
 
 
-def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | None) -> Part:
+def _check_assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | None) -> Part:
     """Compare the number and the checksum of all assertions with the manifest."""
     from .index.build import check_manifest
 
@@ -136,7 +136,7 @@ def _assertions(store: KnowledgeGraph, manifest: Manifest, progress: Progress | 
     return Part("assertions", store.url)
 
 
-def _links(store: KnowledgeGraph) -> Iterator[Part]:
+def _check_links(store: KnowledgeGraph) -> Iterator[Part]:
     """Compare the number and the checksum of all links with their manifest; nothing for a graph that was never linked."""
     if not isinstance(store, LinksEvents):
         return
@@ -157,7 +157,7 @@ def _links(store: KnowledgeGraph) -> Iterator[Part]:
         yield Part("links", store.url)
 
 
-def _built(store: KnowledgeGraph, digest: str) -> Iterator[Part]:
+def _check_built(store: KnowledgeGraph, digest: str) -> Iterator[Part]:
     """Check the index and the table of events of the graph's current digest."""
     from .index import index_homes
     from .index.layout import FORMAT, open_arrays

@@ -1,4 +1,4 @@
-"""Compiling functions with numba: machine code is kept on disk where a folder is writable, and long compiling is announced.
+"""Compiling functions with numba: machine code is cached on disk where a folder is writable, and long compiling is announced.
 
 numba keeps machine code beside the modules, or in the user's cache folder where that is read-only (``NUMBA_CACHE_DIR`` names
 another), for each type of processor and version apart. Several processes may write there at the same time.
@@ -27,19 +27,19 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 class _Announcer(event.Listener):
-    """Says on stderr, once in a process, that functions are being compiled, when that has taken a second already."""
+    """Announces on stderr, once in a process, that functions are being compiled, after a second of it."""
 
     def __init__(self) -> None:
-        self._spent = 0.0
-        self._started: list[float] = []  # of functions that are being compiled, each by the one before it
-        self._said = False
+        self._seconds = 0.0
+        self._starts: list[float] = []  # a stack: compiling a function may compile others
+        self._announced = False
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         now = time.perf_counter()
-        spent = self._spent + (now - self._started[0] if self._started else 0.0)
-        self._started.append(now)
-        if spent > ANNOUNCED_AFTER and not self._said:
-            self._said = True
+        seconds = self._seconds + (now - self._starts[0] if self._starts else 0.0)
+        self._starts.append(now)
+        if seconds > ANNOUNCED_AFTER and not self._announced:
+            self._announced = True
             print(
                 "tacit: compiling searches for this processor, which takes up to a minute; the result is kept for later runs",
                 file=sys.stderr,
@@ -47,9 +47,9 @@ class _Announcer(event.Listener):
             )
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
-        started = self._started.pop()
-        if not self._started:
-            self._spent += time.perf_counter() - started
+        started = self._starts.pop()
+        if not self._starts:
+            self._seconds += time.perf_counter() - started
 
 
 event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]

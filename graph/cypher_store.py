@@ -24,7 +24,7 @@ SCAN_ROWS = 100_000
 
 # The directions in a path of two assertions: the query's suffix, whether the first and the second assertion point forwards, and
 # whether the query is run with source and target swapped (a path against all arrows is one along them, from its other end).
-_SHAPES = (
+_CHAIN_SHAPES = (
     ("along", True, True, False),
     ("along", True, True, True),
     ("meeting", True, False, False),
@@ -137,21 +137,21 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         if max_hops and known_sources and known_targets and (known_sources != known_targets or len(known_sources) > 1):
             for source, target, hops in self._distances(known_sources, known_targets, max_hops):
                 hops_of[source, target] = hops_of[target, source] = int(hops)
-        table = [hops_of.get((source, target), -1) for source in sources for target in targets]
-        return np.array(table, dtype=np.int8).reshape(len(sources), len(targets))
+        distances = [hops_of.get((source, target), -1) for source in sources for target in targets]
+        return np.array(distances, dtype=np.int8).reshape(len(sources), len(targets))
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         arguments.check_limit(limit)
         uri = head if head.startswith("/e/") else event_uri(head)
-        named = query("tails_of", self.dialect).naming(LABEL="Event")
+        tails_query = query("tails_of", self.dialect).naming(LABEL="Event")
         rows = map(
-            assertion_of, self._rows(named, {"head": uri, "relation": "" if relation is None else check_relation(relation)})
+            assertion_of, self._rows(tails_query, {"head": uri, "relation": "" if relation is None else check_relation(relation)})
         )
         return sorted(rows, key=lambda row: (-row.weight, row.tail, row.relation, *row.order))[:limit]
 
     def _tails(self, label: Label, heads: list[str], relations: list[str]) -> list[Assertion]:
-        tails = query("tails", self.dialect).naming(LABEL=label)
-        return [assertion_of(row) for row in self._rows(tails, {"heads": heads, "relations": relations})]
+        tails_query = query("tails", self.dialect).naming(LABEL=label)
+        return [assertion_of(row) for row in self._rows(tails_query, {"heads": heads, "relations": relations})]
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
         arguments.check_limit(limit)
@@ -179,8 +179,8 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         names = arguments.check_relations(relations)
         if names == []:
             return set()
-        ends = query(f"{end}s_by", self.dialect).naming(LABEL=label)
-        return {(uri, relation, source or "") for uri, relation, source in self._rows(ends, {"relations": names or []})}
+        ends_query = query(f"{end}s_by", self.dialect).naming(LABEL=label)
+        return {(uri, relation, source or "") for uri, relation, source in self._rows(ends_query, {"relations": names or []})}
 
     def tails_from(self, prefix: str) -> list[Assertion]:
         return sorted(map(assertion_of, self._ask("generated_tails", prefix=prefix)), key=lambda row: row.order)
@@ -223,10 +223,8 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
             return {str(uri) for (uri,) in self._ask("linked/known", uris=sorted(uris))} if uris else set()
 
         source, target = arguments.linked_uris([source, target], language, known, self.url)
-        if len(known({source, target})) < len({source, target}) or not limit:
+        if len(known({source, target})) < len({source, target}):
             return []
-        if source == target:
-            return [Path((source,), ())]
         return best_paths(
             source, target, max_hops, limit,
             lambda uris: self._ask("linked/expand", uris=uris),
@@ -254,12 +252,12 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
 
     def _chains(self, sources: list[str], targets: list[str]) -> Iterator[Path]:
         """Yield the paths of two assertions, in no fixed order."""
-        for name, forth, on, swapped in _SHAPES:
-            ends = (targets, sources) if swapped else (sources, targets)
-            for row in self._ask(f"chains_{name}", sources=ends[0], targets=ends[1]):
+        for name, first_forwards, second_forwards, swapped in _CHAIN_SHAPES:
+            first_set, last_set = (targets, sources) if swapped else (sources, targets)
+            for row in self._ask(f"chains_{name}", sources=first_set, targets=last_set):
                 start, middle, end = row[:3]
-                first = assertion_of([*_directed(start, middle, forth, row[3]), *row[4:13]])
-                second = assertion_of([*_directed(middle, end, on, row[13]), *row[14:]])
+                first = assertion_of([*_triple(start, middle, first_forwards, row[3]), *row[4:13]])
+                second = assertion_of([*_triple(middle, end, second_forwards, row[13]), *row[14:]])
                 yield Path((end, middle, start), (second, first)) if swapped else Path((start, middle, end), (first, second))
 
     def count_triples(
@@ -271,10 +269,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
 
     def count_triples_many(self, sets: Sequence[Sets], hops: Literal[1, 2] = 1) -> NDArray[np.int64]:
         arguments.check_hops(hops, maximum=2)
-        wanted = [(sorted(set(self._uris(sources, "en"))), sorted(set(self._uris(targets, "en")))) for sources, targets in sets]
+        uri_sets = [(sorted(set(self._uris(sources, "en"))), sorted(set(self._uris(targets, "en")))) for sources, targets in sets]
         counts = np.zeros((len(sets), 2), dtype=np.int64)
-        nonempty = {number: ends for number, ends in enumerate(wanted) if all(ends)}
-        for number, pairs, triples in self._counts(nonempty, hops) if nonempty else ():
+        nonempty_sets = {number: ends for number, ends in enumerate(uri_sets) if all(ends)}
+        for number, pairs, triples in self._counts(nonempty_sets, hops) if nonempty_sets else ():
             counts[number] = pairs, triples
         return counts
 
@@ -287,10 +285,8 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         arguments.check_hops(max_hops, minimum=0)
         arguments.check_limit(limit)
         source, target = self._uris([source, target], language)
-        if len(self._known({source, target})) < len({source, target}) or not limit:
+        if len(self._known({source, target})) < len({source, target}):
             return []
-        if source == target:
-            return [Path((source,), ())]
         return best_paths(source, target, max_hops, limit, lambda uris: self._expand(uris, []), self._between)
 
     def _between(self, heads: list[str], tails: list[str]) -> Iterator[Assertion]:
@@ -302,8 +298,8 @@ def assertion_of(row: Sequence[Any]) -> Assertion:
     return Assertion._make((*row[:4], *(text or "" for text in row[4:10]), *row[10:]))
 
 
-def _directed(start: str, end: str, onwards: bool, relation: str) -> tuple[str, str, str]:
-    return (start, relation, end) if onwards else (end, relation, start)
+def _triple(start: str, end: str, forwards: bool, relation: str) -> tuple[str, str, str]:
+    return (start, relation, end) if forwards else (end, relation, start)
 
 
 def refuse_closed(closed: bool, url: str) -> None:

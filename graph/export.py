@@ -60,24 +60,24 @@ def export_csv_import(graph: KnowledgeGraph, directory: Path) -> int:
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     store, relations, number = store_of(graph), set[str](), 0
-    numbers = isinstance(store, StreamsNumbers)  # it keeps its state while it streams, and its engine would take memory meanwhile
-    before = None if numbers else (graph.manifest(), _link_manifest(store))
+    by_number = isinstance(store, StreamsNumbers)  # streams a snapshot; reading the manifest first would keep the engine open
+    before = None if by_number else (graph.manifest(), _link_manifest(store))
     with ExitStack() as stack:
-        files = {name: stack.enter_context(_File(directory, *form)) for name, form in (NODES | EDGES).items()}
+        files = {name: stack.enter_context(_CsvFile(directory, *form)) for name, form in (NODES | EDGES).items()}
         for name, rows in store.numbered() if isinstance(store, StreamsNumbers) else _by_uri(store):
             files[name].write(rows)
             if name in EDGES:
                 relations.update(pc.unique(rows.column(1)).to_pylist())
                 number += len(rows) if name.endswith("assertions") else 0
-    manifest, linked = after = graph.manifest(), _link_manifest(store)
+    manifest, link_manifest = after = graph.manifest(), _link_manifest(store)
     if manifest.assertions != number or (before is not None and before != after):
         raise GraphError(
             f"the graph changed while it was exported ({number} of {manifest.assertions} assertions read); export it again"
         )
     manifests = [("tacit", *properties(manifest).values(), "Manifest")]
-    if linked is not None:
-        manifests.append(("links", *link_properties(linked).values(), "Manifest"))
-    with _File(directory, *_MANIFESTS) as file:
+    if link_manifest is not None:
+        manifests.append(("links", *link_properties(link_manifest).values(), "Manifest"))
+    with _CsvFile(directory, *_MANIFESTS) as file:
         for _, rows in _table(MANIFEST, list(zip(*manifests, strict=True))):
             file.write(rows)
     (directory / COMMAND).write_text(_instructions(directory), encoding="utf-8")
@@ -92,7 +92,7 @@ def _link_manifest(store: KnowledgeGraph) -> LinkManifest | None:
     return store.link_manifest() if isinstance(store, LinksEvents) else None
 
 
-class _File:
+class _CsvFile:
     """A CSV file that is written from Arrow tables: texts quoted, with quotes doubled; nulls and empty texts as empty cells."""
 
     def __init__(self, directory: Path, name: str, header: str) -> None:
@@ -106,15 +106,15 @@ class _File:
         types = {"double": pa.float64(), "long": pa.int64()}
         columns = []
         for name, column in zip(self._header, rows.columns, strict=True):
-            wanted = rows.column(0).type if "ID(" in name else types.get(name.partition(":")[2], pa.string())
-            column = column.cast(wanted)
-            columns.append(pc.if_else(pc.equal(column, ""), None, column) if wanted == pa.string() else column)
+            column_type = rows.column(0).type if "ID(" in name else types.get(name.partition(":")[2], pa.string())
+            column = column.cast(column_type)
+            columns.append(pc.if_else(pc.equal(column, ""), None, column) if column_type == pa.string() else column)
         table = pa.Table.from_arrays(columns, names=self._header)
         if self._writer is None:
             self._writer = CSVWriter(self._file, table.schema, write_options=WriteOptions(include_header=False))
         self._writer.write_table(table)
 
-    def __enter__(self) -> _File:
+    def __enter__(self) -> _CsvFile:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -125,16 +125,16 @@ class _File:
 
 def _by_uri(store: KnowledgeGraph) -> Iterator[tuple[str, pa.Table]]:
     """Yield what :meth:`StreamsNumbers.numbered` does, with URIs in place of numbers, each node before its first assertion."""
-    known, rows = Known(), store.assertions()
-    while batch := list(islice(rows, _BATCH)):
+    known_nodes, assertions = Known(), store.assertions()
+    while batch := list(islice(assertions, _BATCH)):
         uris = list(dict.fromkeys(uri for row in batch for uri in (row.head, row.tail)))
-        fresh = known.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
-        new = [uris[index] for index in np.flatnonzero(fresh).tolist()]
+        is_new = known_nodes.take(np.fromiter(map(hash, uris), dtype=np.int64, count=len(uris)))
+        new = [uris[index] for index in np.flatnonzero(is_new).tolist()]
         for label in LABELS:
             nodes = [uri for uri in new if label_of(uri) == label]
             languages = [list(map(language_of, nodes))] if label == "Concept" else []
             yield from _table(label, [nodes, nodes, list(map(text_of, nodes)), *languages, [label] * len(nodes)])
-            cells = [_cells(row) for row in batch if label_of(row.head) == label]
+            cells = [_assertion_cells(row) for row in batch if label_of(row.head) == label]
             yield from _table(f"{label} assertions", list(zip(*cells, strict=True)))
     links = store.links() if isinstance(store, LinksEvents) else iter(())
     while chunk := list(islice(links, _BATCH)):
@@ -150,14 +150,14 @@ def _table(name: str, columns: Sequence[Sequence[Any]]) -> Iterator[tuple[str, p
 
 def import_arguments(directory: Path) -> list[str]:
     """Return the arguments for ``neo4j-admin`` to import the files of :func:`export_csv_import` in ``directory``."""
-    home = Path(directory).absolute()
-    nodes = [f"--nodes={home / name}" for name in (*(name for name, _ in NODES.values()), MANIFEST)]
-    relationships = [f"--relationships={home / name}" for name, _ in EDGES.values()]
+    folder = Path(directory).absolute()
+    nodes = [f"--nodes={folder / name}" for name in (*(name for name, _ in NODES.values()), MANIFEST)]
+    relationships = [f"--relationships={folder / name}" for name, _ in EDGES.values()]
     options = [
         "--multiline-fields=true",
         "--skip-bad-relationships=false",
         "--skip-duplicate-nodes=false",
-        f"--report-file={home / REPORT}",
+        f"--report-file={folder / REPORT}",
     ]
     return ["database", "import", "full", "neo4j", *nodes, *relationships, *options, "--overwrite-destination"]
 
@@ -170,7 +170,7 @@ def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
     ``path`` is replaced atomically.
     """
     number = 0
-    with new_file(Path(path)) as fresh, fresh.open("wb") as file:
+    with new_file(Path(path)) as temporary, temporary.open("wb") as file:
         for row in graph.assertions():
             fields = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
             file.write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
@@ -178,9 +178,9 @@ def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
     return number
 
 
-def _cells(row: Assertion) -> Sequence[Any]:
-    rest = (row.source, row.dataset, row.license, row.contributors, row.head_sense, row.tail_sense, row.rank, row.score)
-    return (row.head, row.relation, row.tail, row.relation, row.weight, *rest, row.fingerprint()[0])
+def _assertion_cells(row: Assertion) -> Sequence[Any]:
+    provenance = (row.source, row.dataset, row.license, row.contributors, row.head_sense, row.tail_sense, row.rank, row.score)
+    return (row.head, row.relation, row.tail, row.relation, row.weight, *provenance, row.fingerprint()[0])
 
 
 def _link_cells(link: Link) -> Sequence[Any]:

@@ -39,12 +39,14 @@ class Item:
             InputError: the history or the references are a string or not a sequence; a turn, the response or a reference is not
                 a string, cannot be encoded as UTF-8, or has more than 200,000 characters.
         """
-        keep = object.__setattr__
-        keep(self, "history", _check_texts(history, "the history", "turn {} of the history", "a list of turns, oldest first"))
+        set_field = object.__setattr__
+        set_field(
+            self, "history", _check_texts(history, "the history", "turn {} of the history", "a list of turns, oldest first")
+        )
         _check_text(response, "the response")
-        keep(self, "response", response)
-        keep(self, "references", _check_texts(references, "the references", "reference {}", "a list of responses"))
-        keep(self, "id", id)
+        set_field(self, "response", response)
+        set_field(self, "references", _check_texts(references, "the references", "reference {}", "a list of responses"))
+        set_field(self, "id", id)
 
 
 @dataclass(frozen=True, slots=True)

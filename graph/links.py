@@ -55,8 +55,8 @@ class Link(NamedTuple):
 
         The sum of the contents modulo 2**128 is the checksum of a graph's links.
         """
-        hasher = hashlib.blake2b("\t".join(map(str, self)).encode(), digest_size=16).digest()
-        return int.from_bytes(hasher[:8], "little", signed=True), int.from_bytes(hasher, "little")
+        digest = hashlib.blake2b("\t".join(map(str, self)).encode(), digest_size=16).digest()
+        return int.from_bytes(digest[:8], "little", signed=True), int.from_bytes(digest, "little")
 
     def assertion(self) -> Assertion:
         """Return the link as a step of a path, with the weight 1."""
@@ -153,9 +153,9 @@ def checked_link(link: Link) -> Link:
     head, relation, tail, role, position = link
     if label_of(head) != "Event" or _TARGETS.get(relation) != label_of(tail) or not tail:
         raise InputError(f"{head!r} and {tail!r} cannot be linked by {relation}; Mentions goes from an event to a concept")
-    mention = role in ROLES and isinstance(position, int) and position >= 0
-    same = role == "" and position is None and head < tail
-    if not (mention if relation == MENTIONS else same):
+    is_mention = role in ROLES and isinstance(position, int) and position >= 0
+    is_same_event = role == "" and position is None and head < tail
+    if not (is_mention if relation == MENTIONS else is_same_event):
         raise InputError(f"the link from {head!r} to {tail!r} by {relation} has the role {role!r} and the position {position!r}")
     return link
 

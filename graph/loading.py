@@ -91,7 +91,7 @@ def new_assertions(
     ``progress`` is called with the number of rows read since its last call. An invalid row raises :class:`InputError`.
     """
     stream, relations = iter(rows), set[str]()
-    while batch := [row if _plain(row, relations) else checked(row) for row in islice(stream, size)]:
+    while batch := [row if _is_surely_valid(row, relations) else checked(row) for row in islice(stream, size)]:
         relations.update(row.relation for row in batch)
         fingerprints = [row.fingerprint() for row in batch]
         ids = np.fromiter((identity for identity, _ in fingerprints), dtype=np.int64, count=len(batch))
@@ -102,8 +102,8 @@ def new_assertions(
             progress(len(batch))
 
 
-def _plain(row: Assertion, relations: set[str]) -> bool:
-    """Return whether ``row`` is certainly valid; a fast test for most rows."""
+def _is_surely_valid(row: Assertion, relations: set[str]) -> bool:
+    """Return whether ``row`` is valid for certain; a fast test that most rows pass."""
     return (
         row[1] in relations
         and row[0][:3] == row[2][:3] == "/c/"
@@ -184,14 +184,14 @@ def rare_cycle_search() -> Iterator[None]:
     twentieth of that of scoring. Collections still happen, since the source of the rows may create cycles.
     """
     with _lock:
-        before = _active[0] if _active else gc.get_threshold()
-        _active.append(before)
-        if before[0]:
-            gc.set_threshold(max(before[0], _GC_THRESHOLD), *before[1:])
+        thresholds = _active[0] if _active else gc.get_threshold()
+        _active.append(thresholds)
+        if thresholds[0]:
+            gc.set_threshold(max(thresholds[0], _GC_THRESHOLD), *thresholds[1:])
     try:
         yield
     finally:
         with _lock:
             _active.pop()
             if not _active:
-                gc.set_threshold(*before)
+                gc.set_threshold(*thresholds)

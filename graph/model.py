@@ -15,7 +15,7 @@ from .names import text_of
 from .relations import AddedRelation
 from .schema import Json, Nullable, shape
 
-_CACHED_RESTS = 100_000
+_CACHED_PROPERTIES = 100_000
 
 
 _PROVENANCE = ("license", "contributors", "head_sense", "tail_sense", "rank", "score")  # left out of JSON where they are empty
@@ -333,21 +333,21 @@ class Contents:
 
     def __init__(self) -> None:
         self.checksum = 0
-        self._rests: dict[tuple[Any, ...], bytes] = {}
+        self._encoded: dict[tuple[Any, ...], bytes] = {}
 
     def add(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Add assertions, or tuples with the fields of one."""
-        total, rests, hasher = self.checksum, self._rests, hashlib.blake2b
+        total, cache, hasher = self.checksum, self._encoded, hashlib.blake2b
         for head, relation, tail, weight, source, dataset, license_, contributors, head_sense, tail_sense, rank, score in rows:
-            rest = weight, license_, contributors, rank, score
-            plain = type(weight) is float and weight > 0 and score is None  # equal keys may differ in text: 0.0 and -0.0
-            written = rests.get(rest) if plain else None
-            if written is None:
-                written = repr(rest).encode()
-                if plain and len(rests) < _CACHED_RESTS:
-                    rests[rest] = written
+            properties = weight, license_, contributors, rank, score
+            cacheable = type(weight) is float and weight > 0 and score is None  # equal keys may differ in text: 0.0 and -0.0
+            encoded = cache.get(properties) if cacheable else None
+            if encoded is None:
+                encoded = repr(properties).encode()
+                if cacheable and len(cache) < _CACHED_PROPERTIES:
+                    cache[properties] = encoded
             key = f"{head}\t{relation}\t{tail}\t{source}\t{dataset}\t{head_sense}\t{tail_sense}"
-            total += int.from_bytes(hasher(key.encode() + written, digest_size=16).digest(), "little")
+            total += int.from_bytes(hasher(key.encode() + encoded, digest_size=16).digest(), "little")
         self.checksum = total % 2**128
 
 

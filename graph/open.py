@@ -148,13 +148,13 @@ def linking_store(graph: KnowledgeGraph) -> LinksEvents:
 
 
 def _delegating(
-    method: Callable[Concatenate[Any, Arguments], Answer], to: Callable[[Graph], KnowledgeGraph]
+    method: Callable[Concatenate[Any, Arguments], Answer], delegate: Callable[[Graph], KnowledgeGraph]
 ) -> Callable[Concatenate[Graph, Arguments], Answer]:
-    """Return ``method`` of the protocol as a method of :class:`Graph` that calls it on another graph, which ``to`` returns."""
+    """Return ``method`` of the protocol as a method of :class:`Graph` that calls it on the graph returned by ``delegate``."""
 
     @wraps(method)
     def call(self: Graph, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-        answer: Answer = getattr(to(self), method.__name__)(*args, **kwargs)
+        answer: Answer = getattr(delegate(self), method.__name__)(*args, **kwargs)
         return answer
 
     return call
@@ -180,7 +180,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         self._lock = threading.Lock()
         self._index: IndexGraph | None = None
         self._linked: IndexGraph | None = None
-        self._answering: KnowledgeGraph | None = None  # the index or the store, for concept queries; None before the first one
+        self._concept_graph: KnowledgeGraph | None = None  # the index or the store; None before the first concept query
         self._closed = False
 
     @property
@@ -194,7 +194,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         Raises:
             GraphError: the store is damaged, or no index can be written and the engine is ``index``.
         """
-        self._concepts()
+        self._graph_of_concepts()
         return self._index
 
     def open_index(self, progress: Progress | bool | None = None) -> IndexGraph:
@@ -213,20 +213,20 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         with self._lock:
             if self._index is None:
                 self._index = open_index(self.store, progress=self._progress if progress is None else progress)
-                self._answering = self._index
+                self._concept_graph = self._index
             return self._index
 
-    def _concepts(self) -> KnowledgeGraph:
-        answering = self._answering
-        if answering is not None:
-            return answering
+    def _graph_of_concepts(self) -> KnowledgeGraph:
+        graph = self._concept_graph
+        if graph is not None:
+            return graph
         from .index import NoPlaceForIndex
 
         try:
             return self.open_index()
         except NoPlaceForIndex as error:
             self._warn(error, 4)
-            self._answering = self.store
+            self._concept_graph = self.store
             return self.store
 
     def _warn(self, error: GraphError, stacklevel: int) -> None:
@@ -237,14 +237,14 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
 
     # answered from the index
 
-    resolve = _delegating(KnowledgeGraph.resolve, _concepts)
-    neighbours = _delegating(KnowledgeGraph.neighbours, _concepts)
-    hop_distances = _delegating(KnowledgeGraph.hop_distances, _concepts)
-    triples_between = _delegating(KnowledgeGraph.triples_between, _concepts)
-    count_triples = _delegating(KnowledgeGraph.count_triples, _concepts)
-    paths = _delegating(KnowledgeGraph.paths, _concepts)
-    count_triples_many = _delegating(CountsInBulk.count_triples_many, _concepts)
-    counted_chains = _delegating(CountsInBulk.counted_chains, _concepts)
+    resolve = _delegating(KnowledgeGraph.resolve, _graph_of_concepts)
+    neighbours = _delegating(KnowledgeGraph.neighbours, _graph_of_concepts)
+    hop_distances = _delegating(KnowledgeGraph.hop_distances, _graph_of_concepts)
+    triples_between = _delegating(KnowledgeGraph.triples_between, _graph_of_concepts)
+    count_triples = _delegating(KnowledgeGraph.count_triples, _graph_of_concepts)
+    paths = _delegating(KnowledgeGraph.paths, _graph_of_concepts)
+    count_triples_many = _delegating(CountsInBulk.count_triples_many, _graph_of_concepts)
+    counted_chains = _delegating(CountsInBulk.counted_chains, _graph_of_concepts)
 
     # methods answered by the index when it is open, otherwise by the store
 
@@ -329,7 +329,7 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
 
     def _drop_index(self) -> None:
         with self._lock:
-            index, self._index, self._answering = self._index, None, None
+            index, self._index, self._concept_graph = self._index, None, None
         if index is not None:
             index.close()
         self._drop_linked()
@@ -385,18 +385,18 @@ def _open_store(
 def _parts(url: str) -> tuple[str, str | None, str | None, str | None]:
     """Return the address without credentials or database, and user, password, database from the URL or the environment."""
     try:
-        parts = urlsplit(url)
-        port = parts.port
+        split_url = urlsplit(url)
+        port = split_url.port
     except ValueError:
         raise InputError("the server's URL is not valid; write it as neo4j://user:password@host:7687/database") from None
-    if parts.query or parts.fragment:
+    if split_url.query or split_url.fragment:
         raise InputError("a server's URL cannot have a part after ? or #; in a password write them as %3F and %23")
-    host = parts.hostname or "localhost"
-    address = f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port or 7687}"
-    environment = os.environ.get
-    user = unquote(parts.username) if parts.username else environment("NEO4J_USERNAME") or environment("NEO4J_USER")
-    password = unquote(parts.password) if parts.password else environment("NEO4J_PASSWORD")
-    database = unquote(parts.path.strip("/")) or environment("NEO4J_DATABASE")
+    host = split_url.hostname or "localhost"
+    address = f"{split_url.scheme}://{f'[{host}]' if ':' in host else host}:{port or 7687}"
+    getenv = os.environ.get
+    user = unquote(split_url.username) if split_url.username else getenv("NEO4J_USERNAME") or getenv("NEO4J_USER")
+    password = unquote(split_url.password) if split_url.password else getenv("NEO4J_PASSWORD")
+    database = unquote(split_url.path.strip("/")) or getenv("NEO4J_DATABASE")
     return address, user or None, password or None, database or None
 
 

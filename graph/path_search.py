@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import count, islice, pairwise
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -23,6 +24,8 @@ from .protocol import Count, CountsInBulk, KnowledgeGraph, Sets
 
 class _Ordered(Protocol):
     def __lt__(self, other: Any, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
 
 
 Node = TypeVar("Node", bound=_Ordered)
@@ -46,17 +49,17 @@ def best_chains(source: Node, hops: int, strongest: float, successors: Successor
         return []
     chains: list[tuple[Node, ...]] = []
     order = count()
-    open_: list[tuple[float, tuple[Node, ...], int]] = [(-strongest, (source,), next(order))]
-    while open_:
-        strength, chain, _ = heapq.heappop(open_)
+    heap: list[tuple[float, tuple[Node, ...], int]] = [(-strongest, (source,), next(order))]
+    while heap:
+        negative_strength, chain, _ = heapq.heappop(heap)
         remaining = hops + 1 - len(chain)
         if not remaining:
             chains.append(chain)
             if len(chains) == limit:
                 break
             continue
-        for reached, node in successors(chain[-1], remaining, -strength):
-            heapq.heappush(open_, (-reached, (*chain, node), next(order)))
+        for strength, node in successors(chain[-1], remaining, -negative_strength):
+            heapq.heappush(heap, (-strength, (*chain, node), next(order)))
     return chains
 
 
@@ -68,23 +71,23 @@ def chains_of_links(
     ``links[a][b]`` is the strength of the step from ``a`` to ``b``, for every step of every shortest path between the two; other
     steps are ignored.
     """
-    reach: dict[tuple[Node, int], float] = {(target, 0): float("inf")}
 
-    def reachable(node: Node, remaining: int) -> float:
-        known = reach.get((node, remaining))
-        if known is None:
-            after = links.get(node, {}) if remaining else {}
-            best = max((min(strength, reachable(other, remaining - 1)) for other, strength in after.items()), default=-1.0)
-            known = reach[node, remaining] = best
-        return known
+    @cache
+    def best_strength(node: Node, remaining: int) -> float:
+        """Return the strength of the strongest path of ``remaining`` steps from ``node`` to the target, -1 if there is none."""
+        if not remaining:
+            return float("inf") if node == target else -1.0
+        return max((strength for strength, _ in continued(node, remaining)), default=-1.0)
+
+    def continued(node: Node, remaining: int) -> Iterator[tuple[float, Node]]:
+        for following, strength in links.get(node, {}).items():
+            yield min(strength, best_strength(following, remaining - 1)), following
 
     def successors(node: Node, remaining: int, bound: float) -> list[tuple[float, Node]]:
-        steps = (
-            (min(bound, strength, reachable(other, remaining - 1)), other) for other, strength in links.get(node, {}).items()
-        )
-        return heapq.nsmallest(limit, (step for step in steps if step[0] >= 0), key=lambda step: (-step[0], step[1]))
+        steps = ((min(bound, strength), following) for strength, following in continued(node, remaining) if strength >= 0)
+        return heapq.nsmallest(limit, steps, key=lambda step: (-step[0], step[1]))
 
-    return best_chains(source, hops, float("inf"), successors, limit) if reachable(source, hops) >= 0 else []
+    return best_chains(source, hops, float("inf"), successors, limit) if best_strength(source, hops) >= 0 else []
 
 
 # the search in a store
@@ -99,37 +102,41 @@ Between = Callable[[list[str], list[str]], Iterable[Assertion]]
 
 
 def best_paths(source: str, target: str, max_hops: int, limit: int, expand: Expand, between: Between) -> list[Path]:
-    """Return the first ``limit`` shortest paths between two different nodes, as :meth:`.protocol.KnowledgeGraph.paths`."""
-    steps, hops = _shortest(source, target, max_hops, expand)
+    """Return the first ``limit`` shortest paths between two nodes, as :meth:`.protocol.KnowledgeGraph.paths`."""
+    if not limit:
+        return []
+    if source == target:
+        return [Path((source,), ())]
+    steps, hops = _shortest_steps(source, target, max_hops, expand)
     chains = chains_of_links(steps, source, target, hops, limit) if hops else []
-    best = _strongest(sorted({(a, b) for chain in chains for a, b in pairwise(chain)}), between)
+    best = _strongest_assertions(sorted({(a, b) for chain in chains for a, b in pairwise(chain)}), between)
     return [Path(chain, tuple(best[a, b] for a, b in pairwise(chain))) for chain in chains]
 
 
-def _shortest(source: str, target: str, max_hops: int, expand: Expand) -> tuple[Steps, int]:
+def _shortest_steps(source: str, target: str, max_hops: int, expand: Expand) -> tuple[Steps, int]:
     """Return the steps of all shortest paths (and of some other paths) and their number of hops, 0 when there is none."""
     steps: Steps = defaultdict(dict)
-    near, far = {source}, {target}
+    from_source, from_target = {source}, {target}
     levels = ({source}, {target})
     for hops in range(1, max_hops + 1):
         forward = len(levels[0]) <= len(levels[1])
-        seen, other, level = (near, far, levels[0]) if forward else (far, near, levels[1])
+        visited, opposite, level = (from_source, from_target, levels[0]) if forward else (from_target, from_source, levels[1])
         reached: set[str] = set()
         for a, b, weight in expand(sorted(level)):
-            if b not in seen:
+            if b not in visited:
                 reached.add(b)
                 start, end = (a, b) if forward else (b, a)
                 steps[start][end] = weight
-        if reached & other:
+        if reached & opposite:
             return steps, hops
         if not reached:
             break
-        seen |= reached
+        visited |= reached
         levels = (reached, levels[1]) if forward else (levels[0], reached)
     return {}, 0
 
 
-def _strongest(steps: list[tuple[str, str]], between: Between) -> dict[tuple[str, str], Assertion]:
+def _strongest_assertions(steps: list[tuple[str, str]], between: Between) -> dict[tuple[str, str], Assertion]:
     """Return the first assertion in ``Assertion.order`` between each two nodes, in either direction."""
     best: dict[tuple[str, str], Assertion] = {}
     starts, ends = sorted({a for a, _ in steps}), sorted({b for _, b in steps})

@@ -72,13 +72,13 @@ def target_place(dialogue: Sequence[str], target: str) -> int:
     The last turn with the same words counts, since what follows a target is asked about; without one the turn that shares most
     words with it, the first of several. A few targets of CICERO are a turn with another punctuation, or a part of one.
     """
-    words = [_WORD.findall(without_speaker(turn).lower()) for turn in dialogue]
-    wanted = _WORD.findall(target.lower())
-    equal = [index for index, turn_words in enumerate(words) if turn_words == wanted]
+    words_of_turns = [_WORD.findall(without_speaker(turn).lower()) for turn in dialogue]
+    target_words = _WORD.findall(target.lower())
+    equal = [index for index, turn_words in enumerate(words_of_turns) if turn_words == target_words]
     if equal:
         return equal[-1]
-    known = set(wanted)
-    return max(range(len(words)), key=lambda index: (len(known & set(words[index])), -index))
+    distinct_words = set(target_words)
+    return max(range(len(words_of_turns)), key=lambda index: (len(distinct_words & set(words_of_turns[index])), -index))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -119,14 +119,14 @@ class Instance:
             InputError: a text is not a string, or blank; the question is unknown; there is no turn, or fewer than two choices; an
                 index is not that of a choice.
         """
-        keep = object.__setattr__
-        keep(self, "id", _text(id, "the ID"))
-        keep(self, "dialogue", _texts(dialogue, "the dialogue", "turn {} of the dialogue", 1))
-        keep(self, "target", _text(target, "the target"))
-        keep(self, "question", question_of(_text(question, "the question")))
-        keep(self, "choices", _texts(choices, "the choices", "choice {}", 2))
-        keep(self, "correct", _places(correct, "the correct answers", len(self.choices)))
-        keep(self, "human", _places(human, "the human written answers", len(self.choices)))
+        set_field = object.__setattr__
+        set_field(self, "id", _text(id, "the ID"))
+        set_field(self, "dialogue", _texts(dialogue, "the dialogue", "turn {} of the dialogue", 1))
+        set_field(self, "target", _text(target, "the target"))
+        set_field(self, "question", question_of(_text(question, "the question")))
+        set_field(self, "choices", _texts(choices, "the choices", "choice {}", 2))
+        set_field(self, "correct", _choice_indices(correct, "the correct answers", len(self.choices)))
+        set_field(self, "human", _choice_indices(human, "the human written answers", len(self.choices)))
 
     @property
     def place(self) -> int:
@@ -165,11 +165,11 @@ def answered(data: Mapping[str, Any], line: int) -> Answered:
     wrong: tuple[str, ...] = ()
     if data.get("Choices") is not None:
         choices = _texts(data["Choices"], "the choices", "choice {}", 1)
-        own = _places(data.get("Human Written Answer") or (), "the human written answers", len(choices))
-        indices = _places(data.get("Correct Answers") or (), "the correct answers", len(choices)) or own
-        right = tuple(choices[index] for index in indices)
-        human = tuple(choices[index] for index in own if index in indices)
-        wrong = tuple(choice for index, choice in enumerate(choices) if index not in indices and index not in own)
+        human_indices = _choice_indices(data.get("Human Written Answer") or (), "the human written answers", len(choices))
+        right_indices = _choice_indices(data.get("Correct Answers") or (), "the correct answers", len(choices)) or human_indices
+        right = tuple(choices[index] for index in right_indices)
+        human = tuple(choices[index] for index in human_indices if index in right_indices)
+        wrong = tuple(choice for index, choice in enumerate(choices) if index not in right_indices and index not in human_indices)
     else:
         right = _texts(data.get("Answers") or (), "the answers", "answer {}", 0)
     if not right:
@@ -196,7 +196,7 @@ def _texts(values: Any, what: str, numbered: str, minimum: int) -> tuple[str, ..
     return tuple(_text(value, numbered.format(number)) for number, value in enumerate(values, 1))
 
 
-def _places(values: Any, what: str, choices: int) -> tuple[int, ...]:
+def _choice_indices(values: Any, what: str, choices: int) -> tuple[int, ...]:
     """Return ``values``, indices of choices, in ascending order; CICERO gives some twice."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
         raise InputError(f"{what} are not a list of numbers of choices")

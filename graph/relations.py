@@ -98,20 +98,20 @@ NotDesires   | A does not want B
 """
 
 
-def _read(table: str) -> dict[str, str]:
+def _meanings(table: str) -> dict[str, str]:
     """Return name and meaning of each line."""
     pairs = (line.split(" | ") for line in table.strip().splitlines())
     return {name.strip(): meaning.strip() for name, meaning in pairs}
 
 
-RELATIONS: Mapping[str, str] = MappingProxyType(_read(_CONCEPTNET) | _read(_ATOMIC))
+RELATIONS: Mapping[str, str] = MappingProxyType(_meanings(_CONCEPTNET) | _meanings(_ATOMIC))
 """Every known relation with its meaning, ConceptNet's first."""
 
-ATOMIC_RELATIONS: tuple[str, ...] = tuple(_read(_ATOMIC))
+ATOMIC_RELATIONS: tuple[str, ...] = tuple(_meanings(_ATOMIC))
 """The 23 relations of ATOMIC-2020: social, then about events, then about things."""
 
 
-SOCIAL_RELATIONS = frozenset(ATOMIC_RELATIONS) - frozenset(_read(_CONCEPTNET))
+SOCIAL_RELATIONS = frozenset(ATOMIC_RELATIONS) - frozenset(_meanings(_CONCEPTNET))
 """The relations that ATOMIC-2020 alone has; they join events."""
 
 
@@ -147,6 +147,6 @@ def check_known(names: Collection[str], known: Collection[str] = ()) -> None:
         check_relation(name)
         if name in RELATIONS or name in known or name.startswith("dbpedia"):
             continue
-        same = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
-        otherwise = f"did you mean {same[0]}?" if same else "tacit info GRAPH lists a graph's relations"
-        raise InputError(f"unknown relation {name}; {did_you_mean(name, same or [*RELATIONS, *sorted(known)], otherwise)}")
+        case_variants = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
+        advice = f"did you mean {case_variants[0]}?" if case_variants else "tacit info GRAPH lists a graph's relations"
+        raise InputError(f"unknown relation {name}; {did_you_mean(name, case_variants or [*RELATIONS, *sorted(known)], advice)}")

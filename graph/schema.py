@@ -93,16 +93,16 @@ def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
         shaped: Any = kind
         value: T = _adapter(shaped).validate_json(json.dumps(row, default=str), strict=True)
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        first = next((fault for fault in faults if fault["type"] == _UNKNOWN), faults[0])
+        problems = error.errors(include_url=False)
+        first = next((problem for problem in problems if problem["type"] == _UNKNOWN), problems[0])
         location, name = first["loc"], first["type"]
         if name == _UNKNOWN:  # perhaps the reason why another is missing
             raise Unfit(location, _unknown_key(kind, location)) from None
         if name == "missing":
             raise Unfit(location, "is missing") from None
         expected = _EXPECTED[name].format(**first.get("ctx", {})) if name in _EXPECTED else first["msg"]
-        shown = json.dumps(first["input"], ensure_ascii=False)
-        raise Unfit(location, f"is {shown[:60]}; it must be {expected}") from None
+        value_text = json.dumps(first["input"], ensure_ascii=False)
+        raise Unfit(location, f"is {value_text[:60]}; it must be {expected}") from None
     return value
 
 
@@ -112,8 +112,8 @@ def _unknown_key(kind: Any, place: tuple[str | int, ...]) -> str:
         inner = (argument for argument in get_args(kind) if is_dataclass(argument))  # of dict[str, T] or tuple[T, ...]
         kind = get_type_hints(kind)[str(step)] if is_dataclass(kind) else next(inner)
     known = [field.name for field in fields(kind) if field.init]
-    near = get_close_matches(str(place[-1]), known, 1)
-    return "is not a key there; " + (f"did you mean {near[0]}?" if near else f"the keys are {', '.join(known)}")
+    matches = get_close_matches(str(place[-1]), known, 1)
+    return "is not a key there; " + (f"did you mean {matches[0]}?" if matches else f"the keys are {', '.join(known)}")
 
 
 @cache
@@ -143,31 +143,31 @@ def shape(*names: str, optional: Collection[str] = ()) -> Callable[[type[T]], ty
 
 def _core_schema(cls: Any, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
     """Return the pydantic schema of a dataclass or named tuple."""
-    from pydantic_core import core_schema as make
+    from pydantic_core import core_schema
 
     reference = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
-    if cls in _open:
-        return make.definition_reference_schema(reference)
-    _open.add(cls)
+    if cls in _in_progress:
+        return core_schema.definition_reference_schema(reference)
+    _in_progress.add(cls)
     try:
-        own = [field.name for field in fields(cls)] if is_dataclass(cls) else list(cls._fields)
-        listed, optional = cls.json_shape
-        paths = {name: path or name for name, _, path in (text.partition("=") for text in listed or own)}
+        field_names = [field.name for field in fields(cls)] if is_dataclass(cls) else list(cls._fields)
+        entries, optional = cls.json_shape
+        paths = {name: path or name for name, _, path in (text.partition("=") for text in entries or field_names)}
         hints = {name: _hint(cls, path.split(".")) for name, path in paths.items()}
         nullable = frozenset(name for name, hint in hints.items() if hint == Nullable)
-        names = {
-            name: make.typed_dict_field(
+        types_by_name = {
+            name: core_schema.typed_dict_field(
                 handler.generate_schema(float | None if name in nullable else hint), required=name not in optional
             )
             for name, hint in hints.items()
         }
 
         attributes = attrgetter(*paths.values())
-        called = [name for name, path in paths.items() if isfunction(getattr_static(cls, path, None))]
+        methods = [name for name, path in paths.items() if isfunction(getattr_static(cls, path, None))]
 
-        def plain(value: Any) -> dict[str, Any]:
+        def to_row(value: Any) -> dict[str, Any]:
             row = dict(zip(paths, attributes(value), strict=True))
-            for name in called:
+            for name in methods:
                 row[name] = row[name]()
             for name in nullable:
                 if row[name] is not None and not isfinite(row[name]):
@@ -177,7 +177,7 @@ def _core_schema(cls: Any, source: Any, handler: GetCoreSchemaHandler) -> CoreSc
                     del row[name]
             return row
 
-        def read(row: Any) -> Any:
+        def from_row(row: Any) -> Any:
             if not isinstance(row, Mapping):
                 return row
             row = {name: nan if name in nullable and value is None else value for name, value in row.items()}
@@ -186,15 +186,19 @@ def _core_schema(cls: Any, source: Any, handler: GetCoreSchemaHandler) -> CoreSc
                     return cls.json_fields(row)
                 except KeyError as error:
                     raise ValueError(f"{error} is missing") from None
-            return {path: row[name] for name, path in paths.items() if path in own and name in row}
+            return {path: row[name] for name, path in paths.items() if path in field_names and name in row}
 
-        written = make.plain_serializer_function_ser_schema(plain, return_schema=make.typed_dict_schema(names, cls=cls))
-        return make.no_info_before_validator_function(read, handler(source), ref=reference, serialization=written)
+        serialization = core_schema.plain_serializer_function_ser_schema(
+            to_row, return_schema=core_schema.typed_dict_schema(types_by_name, cls=cls)
+        )
+        return core_schema.no_info_before_validator_function(
+            from_row, handler(source), ref=reference, serialization=serialization
+        )
     finally:
-        _open.discard(cls)
+        _in_progress.discard(cls)
 
 
-_open: set[Any] = set()  # types whose schema is being made, for types that contain themselves
+_in_progress: set[Any] = set()  # types whose schema is being made, for types that contain themselves
 _lock = RLock()
 
 
@@ -204,8 +208,8 @@ def _hint(kind: Any, path: list[str]) -> Any:
         hints = get_type_hints(kind, include_extras=True)
         if name not in hints:
             attribute = getattr_static(kind, name)
-            make: Callable[..., Any] = getattr(attribute, "fget", None) or getattr(attribute, "func", None) or attribute
-            hints = {name: get_type_hints(make, include_extras=True)["return"]}
+            function: Callable[..., Any] = getattr(attribute, "fget", None) or getattr(attribute, "func", None) or attribute
+            hints = {name: get_type_hints(function, include_extras=True)["return"]}
         kind = hints[name]
     return kind
 

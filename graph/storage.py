@@ -38,8 +38,8 @@ Record = dict[str, Any]
 def record_of(path: Path) -> Record:
     """Return the size and checksums of the file at ``path``."""
     with path.open("rb") as file:
-        sums = [_crc32(block) for block in iter(lambda: file.read(BLOCK), b"")]
-    return {"size": path.stat().st_size, "crc32": sums}
+        checksums = [_crc32(block) for block in iter(lambda: file.read(BLOCK), b"")]
+    return {"size": path.stat().st_size, "crc32": checksums}
 
 
 def damage_of(path: Path, record: Mapping[str, Any], *, whole: bool) -> str | None:
@@ -84,9 +84,9 @@ def write_checked(path: Path, content: Mapping[str, Any]) -> None:
 
 def read_checked(path: Path) -> dict[str, Any]:
     """Return what :func:`write_checked` wrote; raise ValueError if the checksum is missing or wrong."""
-    line, _, rest = path.read_bytes().partition(b"\n")
-    if rest != b"%08x\n" % _crc32(line):
-        raise ValueError("it does not match its checksum" if rest else "it has no checksum")
+    line, _, checksum = path.read_bytes().partition(b"\n")
+    if checksum != b"%08x\n" % _crc32(line):
+        raise ValueError("it does not match its checksum" if checksum else "it has no checksum")
     content: dict[str, Any] = json.loads(line)
     return content
 
@@ -112,23 +112,23 @@ def unseal(folder: Path, kind: str, format: int, *, digest: str | None = None, w
         GraphNotFound: there is no such folder, or no header in it.
         GraphError: it is damaged, of another format, or of another graph.
     """
-    again = f"delete {folder}, and it is built again when the graph is next used"
+    advice = f"delete {folder}, and it is built again when the graph is next used"
     try:
         header = read_checked(folder / HEADER)
     except (FileNotFoundError, NotADirectoryError):
         raise GraphNotFound(f"there is no {kind} at {folder}; it is built when the graph is next used") from None
     except (OSError, ValueError) as error:
-        raise GraphError(f"the header of the {kind} at {folder} cannot be read ({error}); {again}") from None
+        raise GraphError(f"the header of the {kind} at {folder} cannot be read ({error}); {advice}") from None
     if header.get("format") != format or header.get("kind") != kind:
-        raise GraphError(f"the {kind} at {folder} has format {header.get('format')}, not {format}; {again}")
+        raise GraphError(f"the {kind} at {folder} has format {header.get('format')}, not {format}; {advice}")
     if digest is not None and header["digest"] != digest:
-        raise GraphError(f"the {kind} at {folder} belongs to another graph; {again}")
+        raise GraphError(f"the {kind} at {folder} belongs to another graph; {advice}")
     if whole is None:
         whole = verified_whole(header)
     for name, record in header["files"].items():
         damage = damage_of(folder / name, record, whole=whole)
         if damage:
-            raise GraphError(f"{folder / name} is damaged ({damage}); {again}")
+            raise GraphError(f"{folder / name} is damaged ({damage}); {advice}")
     return header
 
 
@@ -181,10 +181,10 @@ def _replace(folder: Path, directory: Path, kind: str, format: int, digest: str)
             with suppress(GraphError):
                 unseal(directory, kind, format, digest=digest, whole=True)
                 return
-            aside = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory.parent))
+            temporary = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=directory.parent))
             with suppress(OSError):
-                directory.replace(aside / "old")
-            shutil.rmtree(aside, ignore_errors=True)
+                directory.replace(temporary / "old")
+            shutil.rmtree(temporary, ignore_errors=True)
         else:
             return
     raise GraphError(f"{directory} could not be replaced; close the programs that are building it and try again")

@@ -32,8 +32,8 @@ NODE_TABLES = ("Concept", "Event", "Manifest")
 _THREADS = 2
 _LEAST_WINDOW = 256
 """Fewest nodes of a window."""
-_WIDEST = 4
-"""Most nodes of a window for each row that is wanted."""
+_NODES_PER_ROW = 4
+"""Most nodes of a window for each row of its table."""
 _RESERVED = {name.lower() for name in (*NODE_TABLES, *LINK_RELATIONS)}
 
 
@@ -44,15 +44,17 @@ class OutOfMemory(GraphError):
 class Engine:
     """An open database file; thread-safe, with one query at a time."""
 
-    def __init__(self, file: Path, *, writable: bool = False, memory: int = READ_MEMORY, shown: Path | None = None) -> None:
+    def __init__(
+        self, file: Path, *, writable: bool = False, memory: int = READ_MEMORY, display_path: Path | None = None
+    ) -> None:
         """Open ``file``, and create it when ``writable``, with a buffer pool of ``memory`` bytes.
 
         Changes go into the file at :meth:`checkpoint` and when it is closed, not after each query: a checkpoint after every
-        ``COPY`` takes ten times as long as the ``COPY`` of a few rows itself. Errors name ``shown`` in place of ``file``, where
-        that is a temporary or replaced one.
+        ``COPY`` takes ten times as long as the ``COPY`` of a few rows itself. Errors name ``display_path`` in place of ``file``,
+        where that is a temporary or replaced one.
         """
         self.file = file
-        self.shown = shown or file
+        self.display_path = display_path or file
         self._lock = threading.Lock()
         self._writable = writable
         self._open(memory)
@@ -69,7 +71,7 @@ class Engine:
             self._connection = ladybug.Connection(self._database)
         except RuntimeError as error:
             raise GraphError(
-                f"{self.shown} cannot be opened as a graph ({self._reason(error)}); load it again with `tacit load`"
+                f"{self.display_path} cannot be opened as a graph ({self._reason(error)}); load it again with `tacit load`"
             ) from error
 
     def rows(self, query: Query, parameters: Mapping[str, Any] | None = None) -> list[Sequence[Any]]:
@@ -89,8 +91,8 @@ class Engine:
         The engine gets an open file, because it would take some characters of a path as a pattern. It uses one thread, because
         two that insert nodes may each wait for a lock of the other for ever (LadybugDB 0.22).
         """
-        with self._lock, file.open("rb") as opened, ladybug.Connection(self._database, num_threads=1) as connection:
-            self._execute(query.reading(opened.fileno()), None, connection).close()
+        with self._lock, file.open("rb") as parquet, ladybug.Connection(self._database, num_threads=1) as connection:
+            self._execute(query.reading(parquet.fileno()), None, connection).close()
 
     def command(self, text: str) -> None:
         """Run one of the engine's own commands, such as ``BEGIN TRANSACTION``."""
@@ -108,15 +110,15 @@ class Engine:
             result = (connection or self._connection).execute(query.text, dict(parameters or {}))
         except RuntimeError as error:
             if self._database.is_closed:
-                raise GraphUnavailable(f"{self.shown.parent} was closed during a query; open it again") from error
+                raise GraphUnavailable(f"{self.display_path.parent} was closed during a query; open it again") from error
             kind = OutOfMemory if "Buffer manager exception" in str(error) else GraphError
-            raise kind(f"the query {query.name} failed in {self.shown} ({self._reason(error)})") from error
+            raise kind(f"the query {query.name} failed in {self.display_path} ({self._reason(error)})") from error
         assert isinstance(result, ladybug.QueryResult)
         return result
 
     def _reason(self, error: Exception) -> str:
         """Return the engine's message, with the path to show in place of a temporary one."""
-        return str(error).strip().split("\n", 1)[0].replace(str(self.file), str(self.shown))
+        return str(error).strip().split("\n", 1)[0].replace(str(self.file), str(self.display_path))
 
     def reopen(self, memory: int) -> None:
         """Close and open the file with ``memory`` bytes of buffer pool, and return the memory that was freed to the system."""
@@ -179,28 +181,28 @@ def is_large(engine: Engine, label: Label) -> bool:
     return number_of_nodes(engine, label) > APPENDED
 
 
-def windows(engine: Engine, scan: Query, label: Label, size: int, full: Callable[[], None] | None = None) -> Iterator[Any]:
+def windows(engine: Engine, scan: Query, label: Label, size: int, on_full: Callable[[], None] | None = None) -> Iterator[Any]:
     """Yield the rows of a query for one window of a label's nodes after the other, as tables of about ``size`` rows.
 
-    When the buffer pool is full, ``full`` is called and a smaller window read; without it the error is raised.
+    When the buffer pool is full, ``on_full`` is called and a smaller window read; without it the error is raised.
     """
-    number = node_table_numbers(engine)[label]
-    nodes = number_of_nodes(engine, label)
+    table_number = node_table_numbers(engine)[label]
+    node_count = number_of_nodes(engine, label)
     first, window = 0, 4096
-    while first < nodes:
+    while first < node_count:
         last = first + window
         try:
-            table = engine.table(scan, {"label": number, "start": first, "stop": last})
+            table = engine.table(scan, {"label": table_number, "start": first, "stop": last})
         except OutOfMemory:
-            if full is None or window <= _LEAST_WINDOW:
+            if on_full is None or window <= _LEAST_WINDOW:
                 raise
-            full()
+            on_full()
             window //= 2
             continue
         yield table
         first = last
         if table.num_rows < size // 2:
-            window = min(window * (2 if table.num_rows > size // 8 else 4), _WIDEST * size)  # many rows may follow none
+            window = min(window * (2 if table.num_rows > size // 8 else 4), _NODES_PER_ROW * size)  # many rows may follow none
         elif table.num_rows > size:
             window = max(window // 2, _LEAST_WINDOW)
 

@@ -43,8 +43,8 @@ def open_embedded(path: Path, *, create: bool = False) -> EmbeddedGraph:
         raise GraphNotFound(f"{path} is a file, and a graph is a folder; give the path of a folder")
     if not (path / integrity.DATABASE).exists():
         if not create:
-            inner = next((database.parent for database in sorted(path.glob(f"*/{integrity.DATABASE}"))), None)
-            advice = f"did you mean {inner}?" if inner else f"make one with: tacit load conceptnet FILE --into {path}"
+            subfolder = next((database.parent for database in sorted(path.glob(f"*/{integrity.DATABASE}"))), None)
+            advice = f"did you mean {subfolder}?" if subfolder else f"make one with: tacit load conceptnet FILE --into {path}"
             raise GraphNotFound(f"there is no graph at {path}; {advice}")
         from . import load
 
@@ -69,14 +69,14 @@ class EmbeddedGraph(Store):
         self._lock = threading.Lock()
         self._engine: Engine | None = None
         self._file: IO[bytes] | None = None  # the database, until the engine opens it
-        self._manifest: Manifest | None = None  # of the database as of when it was opened or loaded; None: the engine knows it
+        self._manifest: Manifest | None = None  # as of when the database was opened; None: ask the engine
         self._verify()
 
     def _verify(self) -> None:
-        """Verify the database and read its manifest; open the engine where the checksums have none, as of older versions."""
+        """Verify the database and read its manifest; open the engine where an older version wrote the checksums without one."""
         database = self.path / integrity.DATABASE
         while True:
-            self._let_go()
+            self._close_file()
             self._file = database.open("rb")
             record = integrity.verify(database)
             if os.path.samestat(os.fstat(self._file.fileno()), database.stat()):  # else it was replaced meanwhile
@@ -89,7 +89,7 @@ class EmbeddedGraph(Store):
         self._manifest = None
         self._open()
 
-    def _let_go(self) -> None:
+    def _close_file(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -105,20 +105,20 @@ class EmbeddedGraph(Store):
             if self._engine is None:
                 from .engine import Engine
 
-                self._engine = Engine(self._as_opened(), shown=self.path / integrity.DATABASE)
-                self._let_go()
+                self._engine = Engine(self._opened_path(), display_path=self.path / integrity.DATABASE)
+                self._close_file()
             return self._engine
 
-    def _as_opened(self) -> Path:
+    def _opened_path(self) -> Path:
         """Return a path to the database as it was when the graph was opened."""
         assert self._file is not None
         database, descriptor = self.path / integrity.DATABASE, self._file.fileno()
         if database.exists() and os.path.samestat(os.fstat(descriptor), database.stat()):
             return database
-        again = Path(f"/proc/self/fd/{descriptor}")
-        if not again.exists():
+        open_file = Path(f"/proc/self/fd/{descriptor}")
+        if not open_file.exists():
             raise GraphError(f"{self.path} was changed by another process; open it again")
-        return again
+        return open_file
 
     def manifest(self) -> Manifest:
         refuse_closed(self._closed, self.url)
@@ -144,17 +144,17 @@ class EmbeddedGraph(Store):
         return self._ask("expand_few", uris=uris, relations=relations) if uris else []
 
     def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
-        distances = query("hop_distances", "embedded").within(max_hops)
+        distance_query = query("hop_distances", "embedded").within(max_hops)
         if len(targets) < len(sources):
             sources, targets = targets, sources
         for start in range(0, len(sources), _SOURCES):
-            yield from self._rows(distances, {"sources": sources[start : start + _SOURCES], "targets": targets})
+            yield from self._rows(distance_query, {"sources": sources[start : start + _SOURCES], "targets": targets})
 
     def _counts(self, sets: Mapping[int, tuple[list[str], list[str]]], hops: Literal[1, 2]) -> Iterable[Sequence[int]]:
         # One set a query: the engine joins many sets by a scan of all relations, which takes more memory than it has.
-        counts = query("count_one_hop", "embedded") if hops == 1 else query("count_two_hops", "embedded")
+        count_query = query("count_one_hop", "embedded") if hops == 1 else query("count_two_hops", "embedded")
         for number, (sources, targets) in sets.items():
-            for row in self._rows(counts, {"sources": sources, "targets": targets}):
+            for row in self._rows(count_query, {"sources": sources, "targets": targets}):
                 yield number, *row
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
@@ -171,7 +171,7 @@ class EmbeddedGraph(Store):
 
         refuse_closed(self._closed, self.url)
         self._reopen()
-        yield from numbered(self._as_opened(), self.path / integrity.DATABASE)
+        yield from numbered(self._opened_path(), self.path / integrity.DATABASE)
 
     def events(self) -> Iterator[str]:
         uris = self._open().table(query("scan_nodes").naming(LABEL="Event"))
@@ -237,7 +237,7 @@ class EmbeddedGraph(Store):
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            self._let_go()
+            self._close_file()
             if self._engine is not None:
                 self._engine.close()
                 self._engine = None

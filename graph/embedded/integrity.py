@@ -46,10 +46,10 @@ def write_sums(file: Path, database: Path, manifest: Mapping[str, Any] | None = 
     ``manifest`` has the properties of the manifest in the file, so that it can be read without the engine.
     """
     try:
-        before = _records(database)
+        previous = _records(database)
     except (OSError, ValueError):
-        before = []
-    _write(database, [record_of(file) | ({"manifest": dict(manifest)} if manifest else {}), *before[:1]])
+        previous = []
+    _write(database, [record_of(file) | ({"manifest": dict(manifest)} if manifest else {}), *previous[:1]])
 
 
 def drop_old_sums(database: Path) -> None:
@@ -58,9 +58,9 @@ def drop_old_sums(database: Path) -> None:
 
 
 def _write(database: Path, records: list[Record]) -> None:
-    fresh = Path(f"{database}{DRAFT}{SUMS}")
-    write_checked(fresh, {"format": FORMAT, "files": records})
-    fresh.replace(f"{database}{SUMS}")
+    draft = Path(f"{database}{DRAFT}{SUMS}")
+    write_checked(draft, {"format": FORMAT, "files": records})
+    draft.replace(f"{database}{SUMS}")
 
 
 def _records(database: Path) -> list[Record]:
@@ -90,8 +90,8 @@ def verify(database: Path, *, whole: bool | None = None) -> Record | None:
                 "folder, or delete that file to open the graph as it is and run tacit check"
             ) from None
         for record in records:
-            every = record["size"] <= WHOLE if whole is None else whole
-            problem = damage_of(database, record, whole=every)
+            all_blocks = record["size"] <= WHOLE if whole is None else whole
+            problem = damage_of(database, record, whole=all_blocks)
             if problem is None:
                 return record
             damage = problem if damage is None or record is records[0] else damage
@@ -104,12 +104,12 @@ def probe(database: Path) -> None:
     """Open a database without checksums in a separate process, limited to two gigabytes and a minute."""
     command = [sys.executable, "-P", "-c", _PROBE, str(database), str(_PROBE_MEMORY)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_PROBE_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         reason = f"opening it takes more than {_PROBE_SECONDS:g} seconds"
     else:
-        if done.returncode == 0:
+        status, errors = process.returncode, process.stderr.strip().splitlines()
+        if status == 0:
             return
-        lines = done.stderr.strip().splitlines()
-        reason = lines[-1][:200] if lines and done.returncode > 0 else f"opening it ends a process with status {done.returncode}"
+        reason = errors[-1][:200] if errors and status > 0 else f"opening it ends a process with status {status}"
     raise GraphError(f"{database} is damaged ({reason}); load it again into a new folder, or restore a backup of the folder")

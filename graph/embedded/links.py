@@ -72,7 +72,7 @@ def replace_links(folder: Path, links: Iterable[Link], entry: Callable[[], LinkE
             graph = from_row(engine.rows(query("manifest"))[0])
             before = link_manifest_of(engine.rows(query("link_manifest")))
             tables = _link_tables(engine, folder)
-            had = _identities(engine) if tables else np.zeros(0, dtype=np.int64)
+            old_ids = _identities(engine) if tables else np.zeros(0, dtype=np.int64)
         finally:
             engine.close()
         spool = folder / f"{DRAFT}.spool"
@@ -80,12 +80,12 @@ def replace_links(folder: Path, links: Iterable[Link], entry: Callable[[], LinkE
             spool.mkdir()
             ids, checksum = _spool(links, spool)
         after = LinkManifest(entry() if entry else before.entry, len(ids), checksum)
-        kept = int(np.isin(ids, had, assume_unique=True).sum())
+        unchanged = int(np.isin(ids, old_ids, assume_unique=True).sum())
         if after != before or len(tables) < len(LINK_RELATIONS):
             with writing(folder):
                 _fill(folder, spool, tables, after)
                 replace_database(folder, graph)
-    return LinkCounts(len(ids) - kept, kept, len(had) - kept)
+    return LinkCounts(len(ids) - unchanged, unchanged, len(old_ids) - unchanged)
 
 
 def _link_tables(engine: Engine, folder: Path) -> list[str]:
@@ -113,7 +113,7 @@ def _identities(engine: Engine) -> NDArray[np.int64]:
 
 def _spool(links: Iterable[Link], spool: Path) -> tuple[NDArray[np.int64], int]:
     """Write distinct links to files in ``spool``; return their identities and checksum."""
-    stream, known, total = iter(links), Known(), 0
+    stream, known, checksum = iter(links), Known(), 0
     identities: list[NDArray[np.int64]] = []
     writers: dict[LinkRelation, pa.RecordBatchStreamWriter] = {}
     try:
@@ -122,7 +122,7 @@ def _spool(links: Iterable[Link], spool: Path) -> tuple[NDArray[np.int64], int]:
             ids = np.fromiter((identity for identity, _ in fingerprints), dtype=np.int64, count=len(batch))
             new = np.flatnonzero(known.take(ids))
             identities.append(ids[new])
-            total += sum(fingerprints[index][1] for index in new.tolist())
+            checksum += sum(fingerprints[index][1] for index in new.tolist())
             for relation, (_, columns) in _TABLES.items():
                 rows = [_row(batch[index], int(ids[index])) for index in new.tolist() if batch[index].relation == relation]
                 if rows:
@@ -133,7 +133,7 @@ def _spool(links: Iterable[Link], spool: Path) -> tuple[NDArray[np.int64], int]:
         for writer in writers.values():
             with suppress(OSError):
                 writer.close()
-    return np.concatenate(identities) if identities else np.zeros(0, dtype=np.int64), total % 2**128
+    return np.concatenate(identities) if identities else np.zeros(0, dtype=np.int64), checksum % 2**128
 
 
 def _row(link: Link, number: int) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _file(spool: Path, relation: LinkRelation) -> Path:
 
 def _fill(folder: Path, spool: Path, tables: list[str], manifest: LinkManifest) -> None:
     shutil.copyfile(folder / DATABASE, folder / DRAFT)
-    engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
+    engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, display_path=folder)
     try:
         for name in tables:
             engine.rows(query("drop_links", "embedded").naming(RELATION=name))

@@ -82,7 +82,7 @@ def create(folder: Path) -> tuple[Path, ...]:
     try:
         with exclusive(folder), writing(folder):
             if not (folder / DATABASE).exists():
-                engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
+                engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, display_path=folder)
                 try:
                     schema.create(engine)
                     engine.rows(query("write_manifest"), properties(Manifest()))
@@ -151,31 +151,31 @@ def load(
         engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
         try:
             before = from_row(engine.rows(query("manifest"))[0])
-            known, nodes = _known(engine)
+            known, known_nodes = _known_content(engine)
         finally:
             engine.close()
         with Spool(folder / f"{DRAFT}.spool", folder) as spool:
-            manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, nodes, before)
+            manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, known_nodes, before)
         new = manifest.assertions - before.assertions
         if entry:
             manifest = with_entry(manifest, entry())
         if manifest != before:
-            del known, nodes
+            del known, known_nodes
             release_memory()
             with writing(folder):
                 _write(folder, spool, manifest)
     return LoadCounts(new, duplicates)
 
 
-def _known(engine: Engine) -> tuple[Known, Known]:
+def _known_content(engine: Engine) -> tuple[Known, Known]:
     """Return the identities of the graph's assertions and the hashes of its nodes."""
-    identities, nodes = Known(), Known()
+    known_assertions, known_nodes = Known(), Known()
     for label in LABELS:
         for table in schema.windows(engine, query("scan_identities", "embedded").naming(LABEL=label), label, COPY):
-            identities.add(table.column(0).to_numpy())
+            known_assertions.add(table.column(0).to_numpy())
         for table in schema.windows(engine, query("scan_uris", "embedded").naming(LABEL=label), label, COPY):
-            nodes.add(_hashes(table.column(0).to_pylist()))
-    return identities, nodes
+            known_nodes.add(_hashes(table.column(0).to_pylist()))
+    return known_assertions, known_nodes
 
 
 def _hashes(uris: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -183,16 +183,16 @@ def _hashes(uris: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.fromiter(map(hash, uris), dtype=np.int64)
 
 
-def _spool_new(batches: Iterable[Numbered], spool: Spool, nodes: Known, manifest: Manifest) -> tuple[Manifest, int]:
+def _spool_new(batches: Iterable[Numbered], spool: Spool, known_nodes: Known, manifest: Manifest) -> tuple[Manifest, int]:
     """Write new rows and their new nodes to the spool; return the updated manifest and the number of duplicate rows."""
     duplicates = 0
     for batch in batches:
         manifest = with_assertions(manifest, batch.contents)
         duplicates += batch.duplicates
         uris = list(dict.fromkeys(uri for row in batch.rows for uri in (row.head, row.tail)))
-        new = [uris[index] for index in np.flatnonzero(nodes.take(_hashes(uris))).tolist()]
-        spool.add_nodes("Event", [uri for uri in new if label_of(uri) == "Event"])
-        spool.add_nodes("Concept", [uri for uri in new if label_of(uri) == "Concept"])
+        new_nodes = [uris[index] for index in np.flatnonzero(known_nodes.take(_hashes(uris))).tolist()]
+        spool.add_nodes("Event", [uri for uri in new_nodes if label_of(uri) == "Event"])
+        spool.add_nodes("Concept", [uri for uri in new_nodes if label_of(uri) == "Concept"])
         if batch.rows:
             spool.add_assertions(batch)
     return manifest, duplicates
@@ -228,11 +228,11 @@ class _Draft:
         Path(f"{folder / DRAFT}.wal").unlink(missing_ok=True)
         shutil.copyfile(folder / DATABASE, folder / DRAFT)
         self._copied = 0
-        self.engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, shown=folder)
+        self.engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, display_path=folder)
         self._tables = schema.relation_tables(self.engine)
         self._large: dict[Label, bool] = {}
 
-    def _store(self) -> None:
+    def _flush(self) -> None:
         self.engine.checkpoint()
         self.engine.reopen(LOAD_MEMORY)
         self._copied = 0
@@ -240,18 +240,18 @@ class _Draft:
     def copy(self, statement: Query, part: Part) -> None:
         """Append rows to a table; rows with very long texts may need more memory than usual, up to four times as much."""
         if self._copied and (part.rows > _FEW or part.bytes > _FEW_BYTES):
-            self._store()
-        for doubled in range(_DOUBLINGS + 1):
+            self._flush()
+        for doublings in range(_DOUBLINGS + 1):
             try:
                 self.engine.append(statement, part.file)
                 break
             except OutOfMemory:
-                if doubled == _DOUBLINGS or self._copied:  # without a checkpoint, the engine would lose earlier copies
+                if doublings == _DOUBLINGS or self._copied:  # without a checkpoint, the engine would lose earlier copies
                     raise
-                self.engine.reopen(LOAD_MEMORY << (doubled + 1))
+                self.engine.reopen(LOAD_MEMORY << (doublings + 1))
         self._copied += part.rows
-        if doubled or self._copied >= COPY // 2:
-            self._store()
+        if doublings or self._copied >= COPY // 2:
+            self._flush()
 
     def _is_large(self, label: Label) -> bool:
         """Return whether the graph is large, to be called when all nodes were copied."""
@@ -291,11 +291,11 @@ def replace_database(folder: Path, manifest: Manifest) -> None:
 
 def _sweep(folder: Path) -> None:
     """Remove the temporary files of a load."""
-    for left in folder.glob(f"{DRAFT}*"):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
+    for path in folder.glob(f"{DRAFT}*"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
         else:
-            left.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 def write_checksums(folder: Path) -> None:
@@ -377,8 +377,8 @@ class Spool:
         columns = [uris, [text_of(uri) for uri in uris]]
         if label == "Concept":
             columns.append([language_of(uri) for uri in uris])
-        schema = NODES[label]
-        rows = pa.record_batch([_array(*pair) for pair in zip(columns, schema, strict=True)], schema=schema)
+        columns_schema = NODES[label]
+        rows = pa.record_batch([_array(*pair) for pair in zip(columns, columns_schema, strict=True)], schema=columns_schema)
         self._write(self._folder / f"nodes-{label}.arrow", rows)
 
     def add_assertions(self, batch: Numbered) -> None:
@@ -446,12 +446,12 @@ def parts(path: Path, size: int) -> Iterator[Part]:
     The engine reads a Parquet file piece by piece, whereas a table that is passed to it stays in memory until all is copied.
     """
     with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as batches:
-        waiting: list[pa.RecordBatch] = []
+        pending: list[pa.RecordBatch] = []
         for batch in batches:
-            if waiting and sum(map(len, waiting)) + len(batch) > size:
-                yield _part(path, waiting)
-            waiting.append(batch)
-        yield _part(path, waiting)
+            if pending and sum(map(len, pending)) + len(batch) > size:
+                yield _part(path, pending)
+            pending.append(batch)
+        yield _part(path, pending)
 
 
 def _part(path: Path, batches: list[pa.RecordBatch]) -> Part:

@@ -22,29 +22,29 @@ _ROWS = 100_000
 """Assertions of a table that is yielded, about."""
 _NODES = 500_000
 """Nodes of a table that is yielded, about; for each window the engine reads all nodes."""
-_FRESH = 1_000_000
+_REOPEN_AFTER = 1_000_000
 """Rows after which the engine is opened anew before it reads the next table of the graph."""
 
 
-def numbered(file: Path, shown: Path) -> Iterator[tuple[str, Any]]:
+def numbered(file: Path, display_path: Path) -> Iterator[tuple[str, Any]]:
     """Yield names and Arrow tables as :meth:`tacit.graph.protocol.StreamsNumbers.numbered` does."""
-    opened = file.stat()
-    engine = Engine(file, memory=SCAN_MEMORY, shown=shown)
-    since = 0  # rows read since the engine was opened
+    file_status = file.stat()
+    engine = Engine(file, memory=SCAN_MEMORY, display_path=display_path)
+    rows_read = 0  # rows read since the engine was opened
 
     def reopen() -> None:
-        nonlocal since
+        nonlocal rows_read
         engine.reopen(SCAN_MEMORY)
-        if not os.path.samestat(opened, file.stat()):
-            raise GraphError(f"{shown.parent} was changed by another process; open it again")
-        since = 0
+        if not os.path.samestat(file_status, file.stat()):
+            raise GraphError(f"{display_path.parent} was changed by another process; open it again")
+        rows_read = 0
 
     try:
         for name, scan, label in _parts(engine):
-            if since >= _FRESH:
+            if rows_read >= _REOPEN_AFTER:
                 reopen()
             for rows in windows(engine, scan, label, _NODES if name == label else _ROWS, reopen):
-                since += len(rows)
+                rows_read += len(rows)
                 yield name, rows
     finally:
         engine.close()

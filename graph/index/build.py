@@ -70,13 +70,13 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
             encoder.add_batch(batch)
     else:
         encoder.add_rows(graph.assertions())
-    checksum, number, contents = encoder.checksum, 0, 0
+    checksum, link_count, link_contents = encoder.checksum, 0, 0
 
     def link_rows() -> Iterator[Assertion]:
-        nonlocal number, contents
+        nonlocal link_count, link_contents
         for link in graph.links() if linked and isinstance(graph, LinksEvents) else ():
-            number += 1
-            contents += link.fingerprint()[1]
+            link_count += 1
+            link_contents += link.fingerprint()[1]
             yield link.assertion()
 
     encoder.add_rows(link_rows())
@@ -84,8 +84,8 @@ def build_index(graph: KnowledgeGraph, directory: Path, progress: Progress | Non
     digest = linked_digest(manifest, links)
     if linked_digest(*manifests(graph, linked)) != digest:
         raise GraphError(f"{graph.url} changed while its index was being built; build it again after the load has ended")
-    check_manifest(graph.url, manifest, encoded.counts.assertions - number, checksum)
-    if (number, contents % 2**128) != (links.links, links.checksum):
+    check_manifest(graph.url, manifest, encoded.counts.assertions - link_count, checksum)
+    if (link_count, link_contents % 2**128) != (links.links, links.checksum):
         raise GraphError(f"{graph.url} is damaged, or was changed by another program (its links differ); run tacit link")
     return _write(encoded, directory, manifest, digest)
 
@@ -145,17 +145,17 @@ def _arrays(encoded: Encoded) -> Arrays:
     degree = np.bincount(head, minlength=nodes) + np.bincount(tail, minlength=nodes)
     groups, labels_per_node = next(row[1:] for row in _LABELLING if nodes <= row[0])
     hubs = choose_hubs(head, tail, degree, groups)
-    rest = np.ones(nodes, dtype=bool)
+    is_ordinary = np.ones(nodes, dtype=bool)
     for group in hubs:
-        rest[group] = False
-    ordinary = np.flatnonzero(rest)
+        is_ordinary[group] = False
+    ordinary = np.flatnonzero(is_ordinary)
     rank = np.concatenate([*hubs, ordinary[np.argsort(-degree[ordinary], kind="stable")]]).astype(np.int32)
     node = np.empty(nodes, dtype=np.int32)
     node[rank] = np.arange(nodes, dtype=np.int32)
     arrays = _arcs(encoded, node)
     labels = build_labels(arrays["indptr"], arrays["neighbour"], [len(group) for group in hubs], nodes * labels_per_node)
     texts, codes = _text_table(encoded.provenances)
-    blob = [text.encode() for text in texts]
+    encoded_texts = [text.encode() for text in texts]
     return {
         **arrays,
         "rank": rank,
@@ -166,8 +166,8 @@ def _arrays(encoded: Encoded) -> Arrays:
         "covered": np.array([labels.covered]),
         "weights": encoded.weights,
         "provenance_texts": codes,
-        "text_start": np.cumsum([0, *map(len, blob)], dtype=np.int64),
-        "text": np.frombuffer(b"".join(blob), dtype=np.uint8),
+        "text_start": np.cumsum([0, *map(len, encoded_texts)], dtype=np.int64),
+        "text": np.frombuffer(b"".join(encoded_texts), dtype=np.uint8),
     }
 
 
@@ -175,20 +175,20 @@ def _arcs(encoded: Encoded, node: NDArray[np.int32]) -> Arrays:
     """Return both arcs of every assertion, sorted; ``relation`` is ``code << 1``, plus 1 where the list's owner is the tail."""
     head, tail = encoded.head, encoded.tail
     owner = np.concatenate([node[head], node[tail]])
-    other = np.concatenate([node[tail], node[head]])
+    neighbour = np.concatenate([node[tail], node[head]])
     relation = np.concatenate([encoded.relation << 1, (encoded.relation << 1) | 1])
     strength = np.tile(len(encoded.weights) - 1 - encoded.weight, 2)
     provenance = np.tile(encoded.provenance, 2)
-    backwards = np.tile(head > tail, 2)
-    ends = owner.astype(np.int64) * len(node) + other
-    within = strength.astype(np.int64) << 1 | backwards
-    order = np.lexsort((provenance, relation >> 1, within, ends))
+    reversed_arcs = np.tile(head > tail, 2)
+    node_pairs = owner.astype(np.int64) * len(node) + neighbour
+    order_in_pair = strength.astype(np.int64) << 1 | reversed_arcs
+    order = np.lexsort((provenance, relation >> 1, order_in_pair, node_pairs))
     starts = np.zeros(len(node) + 1, dtype=np.int32)
     np.cumsum(np.bincount(owner, minlength=len(node)), out=starts[1:])
     weight = len(encoded.weights) - 1 - strength
     return {
         "indptr": starts,
-        "neighbour": other[order],
+        "neighbour": neighbour[order],
         "relation": relation[order].astype(narrowest(2 * len(encoded.relations))),
         "weight": weight[order].astype(narrowest(len(encoded.weights))),
         "provenance": provenance[order].astype(narrowest(len(encoded.provenances))),
@@ -299,9 +299,9 @@ class Encoder:
             encoded = column.dictionary_encode("encode")
             codes = encoded.indices.to_numpy().astype(np.int64)
             combined = np.unique(combined * len(encoded.dictionary) + codes, return_inverse=True)[1]
-        _, first, inverse = np.unique(combined, return_index=True, return_inverse=True)
-        taken = (column.take(pa.array(first)).to_pylist() for column in columns)
-        return self._provenances.codes(map(Provenance, *taken))[inverse]
+        _, first_rows, inverse = np.unique(combined, return_index=True, return_inverse=True)
+        distinct_columns = (column.take(pa.array(first_rows)).to_pylist() for column in columns)
+        return self._provenances.codes(map(Provenance, *distinct_columns))[inverse]
 
     def finish(self) -> Encoded:
         """Return everything added so far, with codes in sorted order."""
@@ -320,13 +320,13 @@ class Encoder:
         code_of = np.full(len(self._nodes) + 1, -1, dtype=np.int32)
         code_of[[self._nodes[uri] for uri in nodes]] = np.arange(len(nodes), dtype=np.int32)
         head, tail = code_of[head], code_of[tail]
-        kept = np.flatnonzero((head >= 0) & (tail >= 0) & (head != tail))
-        relations, relation = _sorted_used(names, relation[kept])
-        weights, weight = _sorted_used(list(self._weights), weight[kept])
-        provenances, provenance = _sorted_used(list(self._provenances), provenance[kept], key=_none_first)
+        indexed = np.flatnonzero((head >= 0) & (tail >= 0) & (head != tail))
+        relations, relation = _sorted_used(names, relation[indexed])
+        weights, weight = _sorted_used(list(self._weights), weight[indexed])
+        provenances, provenance = _sorted_used(list(self._provenances), provenance[indexed], key=_none_first)
         return Encoded(
             nodes, relations, np.array(weights, dtype=np.float64), provenances,
-            head[kept], tail[kept], relation, weight, provenance, counts,
+            head[indexed], tail[indexed], relation, weight, provenance, counts,
         )  # fmt: skip
 
 

@@ -31,16 +31,16 @@ class CompiledSearches(Searches):
         if len(self._indptr) < 2:
             return
         node = np.zeros(1, dtype=np.int32)
-        everything = np.zeros(0, dtype=bool)
+        no_mask = np.zeros(0, dtype=bool)
         self.matrix(node, node, 1)
         self.pairs(node, node, 1)
-        self.best_at_hop(0, 1, 1, everything, True)
+        self.best_at_hop(0, 1, 1, no_mask, True)
         self.ranks_at_hop(node, 1, 1)
         for hops in (1, 2):
             self.count(node, node, np.array([[0, 0], [1, 1]], dtype=np.int64), hops)
             self._joined(node, node, hops)
-        with self.successors(0, 0, 0, 1) as after:
-            after(int(self._arrays["rank"][0]), 1, float(self._strongest))
+        with self.successors(0, 0, 0, 1) as successors_of:
+            successors_of(int(self._arrays["rank"][0]), 1, float(self._strongest))
 
     def matrix(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
         out = np.empty((len(sources), len(targets)), dtype=np.int8)
@@ -59,26 +59,26 @@ class CompiledSearches(Searches):
         return out
 
     def best_at_hop(
-        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
+        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], all_relations: bool
     ) -> tuple[NDArray[np.int64], list[int]]:
         arrays = self._arrays
         with self._pool.lend() as scratch:
             keys = distances.best_at_hop(
-                *self._graph, arrays["weight"], arrays["relation"], arrays["rank"], allowed, everything,
+                *self._graph, arrays["weight"], arrays["relation"], arrays["rank"], allowed, all_relations,
                 self._strongest, node, hop, -1 if limit is None else limit, scratch,
             )  # fmt: skip
         keys.sort()
         return self._strongest - (keys >> 32), (keys & 0xFFFFFFFF).tolist()
 
     def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
-        arrays, none = self._arrays, np.iinfo(np.int64).max
-        keys = np.full((len(nodes), limit), none)
+        arrays, padding = self._arrays, np.iinfo(np.int64).max
+        keys = np.full((len(nodes), limit), padding)
         with self._pool.lend() as scratch:
             distances.best_of_each(
                 *self._graph, arrays["weight"], arrays["relation"], arrays["rank"], self._strongest, nodes, hop, scratch, keys
             )
         keys.sort(axis=1)
-        return np.where(keys == none, -1, keys & 0xFFFFFFFF)
+        return np.where(keys == padding, -1, keys & 0xFFFFFFFF)
 
     def count(self, sources: NodeIds, targets: NodeIds, starts: NDArray[np.int64], hops: int) -> NDArray[np.int64]:
         out = np.zeros((len(starts) - 1, 2), dtype=np.int64)
@@ -102,14 +102,14 @@ class CompiledSearches(Searches):
         with self._pool.lend() as scratch:
             base = distances.mark_shortest_paths(*self._graph, weight, strongest, source, target, hops, scratch)
 
-            def after(rank_of_node: int, remaining: int, bound: float) -> list[tuple[float, int]]:
+            def successors_of(rank_of_node: int, remaining: int, bound: float) -> list[tuple[float, int]]:
                 node = int(nodes[0][nodes[1][rank_of_node]])
                 keys = distances.next_nodes(
                     *self._graph, weight, rank, strongest, node, base + remaining - 1, int(bound), limit, scratch
                 )  # fmt: skip
                 return [(strongest - (key >> 32), key & 0xFFFFFFFF) for key in keys.tolist()]
 
-            yield after
+            yield successors_of
 
 
 def kept_on_disk() -> bool:

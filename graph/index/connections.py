@@ -14,9 +14,9 @@ from .primitives import fresh_stamps, position_of
 
 
 @compiled
-def first_arc(indptr, neighbour, node, other):  # type: ignore[no-untyped-def]
+def first_arc(indptr, neighbour, node, target):  # type: ignore[no-untyped-def]
     """Return the position of the first arc from ``node`` to ``other``, -1 when there is none."""
-    return position_of(neighbour, indptr[node], indptr[node + 1], other)
+    return position_of(neighbour, indptr[node], indptr[node + 1], target)
 
 
 @compiled
@@ -63,24 +63,24 @@ def _mark_middles(indptr, neighbour, sources, scratch):  # type: ignore[no-untyp
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
     seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
     arcs = arcs_of(indptr, sources)
-    owner, first_arcs, before = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
+    owner, first_arcs, earlier_entry = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
     entries, middle_count = 0, 0
     for i in range(len(sources)):
-        previous = -1
+        previous_middle = -1
         for arc in range(indptr[sources[i]], indptr[sources[i] + 1]):
             middle = neighbour[arc]
-            if middle == previous:
+            if middle == previous_middle:
                 continue
-            previous = middle
+            previous_middle = middle
             if mark[middle] != seen:
                 mark[middle] = seen
                 latest[middle] = -1
                 middles[middle_count] = middle
                 middle_count += 1
-            owner[entries], first_arcs[entries], before[entries] = i, arc, latest[middle]
+            owner[entries], first_arcs[entries], earlier_entry[entries] = i, arc, latest[middle]
             latest[middle] = entries
             entries += 1
-    return owner[:entries], first_arcs[:entries], before[:entries], middle_count, seen
+    return owner[:entries], first_arcs[:entries], earlier_entry[:entries], middle_count, seen
 
 
 @compiled
@@ -88,7 +88,7 @@ def _arcs_to_middles(indptr, neighbour, target, count, seen, scratch, out):  # t
     """Write the first arc from ``target`` to each of the ``count`` middle nodes that it has one to, and return their number."""
     mark, middles = scratch.mark, scratch.here
     start, end = indptr[target], indptr[target + 1]
-    size, previous = 0, -1
+    size, previous_middle = 0, -1
     if count * 8 < end - start:
         for middle in middles[:count]:
             arc = first_arc(indptr, neighbour, target, middle)
@@ -98,10 +98,10 @@ def _arcs_to_middles(indptr, neighbour, target, count, seen, scratch, out):  # t
         return size
     for arc in range(start, end):
         middle = neighbour[arc]
-        if middle != previous and mark[middle] == seen:
+        if middle != previous_middle and mark[middle] == seen:
             out[size] = arc
             size += 1
-        previous = middle
+        previous_middle = middle
     return size
 
 
@@ -112,7 +112,7 @@ def two_hop_joints(indptr, neighbour, sources, targets, scratch):  # type: ignor
     ``sources`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
     """
     latest = scratch.value
-    owner, first_arcs, before, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
+    owner, first_arcs, earlier_entry, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
     arcs = np.empty(middle_count, np.int32)
     out = np.empty((64, 4), np.int32)
     size = 0
@@ -130,7 +130,7 @@ def two_hop_joints(indptr, neighbour, sources, targets, scratch):  # type: ignor
                         out = larger
                     out[size, 0], out[size, 1], out[size, 2], out[size, 3] = owner[entry], j, first_arcs[entry], arc
                     size += 1
-                entry = before[entry]
+                entry = earlier_entry[entry]
     return out[:size]
 
 
@@ -139,23 +139,23 @@ def expand_joints(indptr, neighbour, sources, targets, joints):  # type: ignore[
     """Return every path of the joints, shape (paths, joints.shape[1]): as the joints, but for each of the parallel arcs."""
     total = 0
     for number in range(len(joints)):
-        many = parallel(indptr, neighbour, sources[joints[number, 0]], joints[number, 2])
+        paths = parallel(indptr, neighbour, sources[joints[number, 0]], joints[number, 2])
         if joints.shape[1] == 4:
-            many *= parallel(indptr, neighbour, targets[joints[number, 1]], joints[number, 3])
-        total += many
+            paths *= parallel(indptr, neighbour, targets[joints[number, 1]], joints[number, 3])
+        total += paths
     out = np.empty((total, joints.shape[1]), np.int32)
     size = 0
     for number in range(len(joints)):
         joint = joints[number]
-        many = parallel(indptr, neighbour, sources[joint[0]], joint[2])
-        further = parallel(indptr, neighbour, targets[joint[1]], joint[3]) if joints.shape[1] == 4 else 1
-        for near in range(many):
-            for far in range(further):
+        source_arcs = parallel(indptr, neighbour, sources[joint[0]], joint[2])
+        target_arcs = parallel(indptr, neighbour, targets[joint[1]], joint[3]) if joints.shape[1] == 4 else 1
+        for i in range(source_arcs):
+            for j in range(target_arcs):
                 for column in range(len(joint)):
                     out[size, column] = joint[column]
-                out[size, 2] += near
+                out[size, 2] += i
                 if joints.shape[1] == 4:
-                    out[size, 3] += far
+                    out[size, 3] += j
                 size += 1
     return out
 
@@ -169,12 +169,12 @@ def _distinct_relations(indptr, neighbour, relation, node, arc):  # type: ignore
     """Return how many distinct relations, with direction, the parallel arcs from ``arc`` on have."""
     count = 0
     for later in range(arc, arc + parallel(indptr, neighbour, node, arc)):
-        fresh = True
+        is_new = True
         for earlier in range(arc, later):
             if relation[earlier] == relation[later]:
-                fresh = False
+                is_new = False
                 break
-        count += fresh
+        count += is_new
     return count
 
 
@@ -221,24 +221,24 @@ def _count_one_hop(indptr, neighbour, relation, sources, targets, mark, both):  
 def _count_two_hops(indptr, neighbour, relation, sources, targets, both, scratch):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at two hops; ``sources`` should be the set with fewer arcs."""
     latest = scratch.value
-    owner, first_arcs, before, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
+    owner, first_arcs, earlier_entry, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
     arcs = np.empty(middle_count, np.int32)
-    joined = np.full(len(sources), -1, np.int32)  # by index in sources: the last index in targets that it is connected to
+    last_target = np.full(len(sources), -1, np.int32)  # by index in sources: the last index in targets that was counted for it
     pairs, triples = np.int64(0), np.int64(0)
     for j in range(len(targets)):
         target = targets[j]
         for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, middle_count, seen, scratch, arcs)]:
-            further = _distinct_relations(indptr, neighbour, relation, target, arc)
+            target_relations = _distinct_relations(indptr, neighbour, relation, target, arc)
             entry = latest[neighbour[arc]]
             while entry >= 0:
                 source = sources[owner[entry]]
                 if source != target:
-                    if joined[owner[entry]] != j:
-                        joined[owner[entry]] = j
+                    if last_target[owner[entry]] != j:
+                        last_target[owner[entry]] = j
                         pairs += 1
                     if not _counted_reversed(source, target, scratch.other_mark, both):
-                        triples += _distinct_relations(indptr, neighbour, relation, source, first_arcs[entry]) * further
-                entry = before[entry]
+                        triples += _distinct_relations(indptr, neighbour, relation, source, first_arcs[entry]) * target_relations
+                entry = earlier_entry[entry]
     return pairs, triples
 
 

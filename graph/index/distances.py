@@ -26,29 +26,29 @@ _LINE = 64  # bytes of a cache line
 @compiled
 def _search(indptr, neighbour, covered, source, target, max_hops, scratch):  # type: ignore[no-untyped-def]
     """Return the length of the shortest path of at most ``max_hops`` hops outside the covered nodes, else 127."""
-    mark, here, there = scratch.mark, scratch.here, scratch.there
-    mark_here = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
-    mark_there = mark_here + np.int32(1)
-    mark[source], mark[target] = mark_here, mark_there
-    here[0], there[0] = source, target
+    mark, queue, other_queue = scratch.mark, scratch.here, scratch.there
+    own_mark = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(2))
+    other_mark = own_mark + np.int32(1)
+    mark[source], mark[target] = own_mark, other_mark
+    queue[0], other_queue[0] = source, target
     start, end, other_start, other_end = 0, 1, 0, 1
     for depth in range(1, max_hops + 1):
         if end - start > other_end - other_start:
-            here, there = there, here
+            queue, other_queue = other_queue, queue
             start, end, other_start, other_end = other_start, other_end, start, end
-            mark_here, mark_there = mark_there, mark_here
-        size, last = end, depth == max_hops  # on the last level, only look for a node of the other side
+            own_mark, other_mark = other_mark, own_mark
+        size, is_last = end, depth == max_hops  # on the last level, only look for a node of the other side
         for position in range(start, end):
-            node = here[position]
+            node = queue[position]
             for arc in range(indptr[node + 1] - 1, indptr[node] - 1, -1):
                 other = neighbour[arc]
                 if other < covered:
                     break
-                if mark[other] == mark_there:
+                if mark[other] == other_mark:
                     return depth
-                if not last and mark[other] != mark_here:
-                    mark[other] = mark_here
-                    here[size] = other
+                if not is_last and mark[other] != own_mark:
+                    mark[other] = own_mark
+                    queue[size] = other
                     size += 1
         if size == end:
             return 127
@@ -72,7 +72,7 @@ def pair_distances(indptr, neighbour, labels, sources, targets, max_hops, scratc
     Works block by block, so that each step over a block's pairs prefetches the memory that the next step reads.
     """
     root, near, start, pruned, covered = labels  # unpacked once: passing tuples of arrays on costs more than a distance
-    whole = covered >= len(indptr) - 1
+    all_covered = covered >= len(indptr) - 1
     roots, nears, starts = root.reshape(-1), near.reshape(-1), start.reshape(-1)
     groups = root.shape[1]
     lower, best = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
@@ -105,7 +105,7 @@ def pair_distances(indptr, neighbour, labels, sources, targets, max_hops, scratc
             if lower[i] < shortest:
                 shortest = through_labels(start, pruned, source, target, lower[i], shortest)
                 bound = min(shortest - 1, max_hops)
-                if lower[i] <= bound and not whole and source >= covered and target >= covered:
+                if lower[i] <= bound and not all_covered and source >= covered and target >= covered:
                     shortest = min(shortest, _search(indptr, neighbour, covered, source, target, bound, scratch))
             out[first + i] = shortest if shortest <= max_hops else -1
 
@@ -115,11 +115,11 @@ def matrix_distances(indptr, neighbour, labels, sources, targets, max_hops, scra
     """Fill ``out[i, j]`` with the distance from ``sources[i]`` to ``targets[j]``, as :func:`pair_distances` does."""
     rows = max(1, _BLOCK // max(1, len(targets)))
     for first in range(0, len(sources), rows):
-        part = sources[first : first + rows]
-        left, right = np.repeat(part, len(targets)), np.empty(len(part) * len(targets), targets.dtype)
-        for row in range(len(part)):
-            right[row * len(targets) : (row + 1) * len(targets)] = targets
-        pair_distances(indptr, neighbour, labels, left, right, max_hops, scratch, out[first : first + rows].reshape(-1))
+        block = sources[first : first + rows]
+        starts, ends = np.repeat(block, len(targets)), np.empty(len(block) * len(targets), targets.dtype)
+        for row in range(len(block)):
+            ends[row * len(targets) : (row + 1) * len(targets)] = targets
+        pair_distances(indptr, neighbour, labels, starts, ends, max_hops, scratch, out[first : first + rows].reshape(-1))
 
 
 # Nodes at a given distance.
@@ -127,7 +127,7 @@ def matrix_distances(indptr, neighbour, labels, sources, targets, max_hops, scra
 
 @compiled
 def best_at_hop(  # type: ignore[no-untyped-def]
-    indptr, neighbour, weight, relation, rank, allowed, everything, strongest, source, hop, limit, scratch
+    indptr, neighbour, weight, relation, rank, allowed, all_relations, strongest, source, hop, limit, scratch
 ):
     """Return the sort keys (strength, rank) of the best ``limit`` nodes at exactly ``hop`` hops, unsorted.
 
@@ -135,8 +135,8 @@ def best_at_hop(  # type: ignore[no-untyped-def]
     one; so a hub at the end of a weak assertion is never expanded.
 
     Args:
-        allowed: by relation code, whether its arcs may be used; not read when ``everything`` is true.
-        everything: whether all relations may be used.
+        allowed: by relation code, whether its arcs may be used; not read when ``all_relations`` is true.
+        all_relations: whether all relations may be used.
         strongest: one more than the largest weight code.
         limit: < 0 for all nodes.
     """
@@ -148,24 +148,24 @@ def best_at_hop(  # type: ignore[no-untyped-def]
     value[source] = strongest
     start, end = np.int64(0), np.int64(1)
     for depth in range(1, hop + 1):
-        last = depth == hop and limit >= 0
-        order = _strongest_first(queue, start, end, value, strongest) if last else queue[start:end]
-        here = base + np.int32(depth)
+        is_last = depth == hop and limit >= 0
+        order = _strongest_first(queue, start, end, value, strongest) if is_last else queue[start:end]
+        depth_mark = base + np.int32(depth)
         size = end
         for code in range(strongest + 1):
             counts[code] = 0
         for position in range(len(order)):
             node = order[position]
-            reached = value[node]
-            if last and position > 0 and reached < value[order[position - 1]] and counts[reached + 1 :].sum() >= limit:
+            best = value[node]
+            if is_last and position > 0 and best < value[order[position - 1]] and counts[best + 1 :].sum() >= limit:
                 break
             for arc in range(indptr[node], indptr[node + 1]):
                 other = neighbour[arc]
-                if base <= mark[other] < here or not (everything or allowed[relation[arc] >> 1]):
+                if base <= mark[other] < depth_mark or not (all_relations or allowed[relation[arc] >> 1]):
                     continue
-                strength = min(reached, np.int32(weight[arc]))
-                if mark[other] != here:
-                    mark[other] = here
+                strength = min(best, np.int32(weight[arc]))
+                if mark[other] != depth_mark:
+                    mark[other] = depth_mark
                     value[other] = strength
                     counts[strength] += 1
                     queue[size] = other
@@ -191,11 +191,11 @@ def best_of_each(  # type: ignore[no-untyped-def]
 
     ``keys`` has the shape (sources, limit); rows of sources below 0 stay unchanged.
     """
-    everything = np.zeros(0, np.bool_)
+    allowed = np.zeros(0, np.bool_)
     for number in range(len(sources)):
         if sources[number] >= 0:
             best = best_at_hop(
-                indptr, neighbour, weight, relation, rank, everything, True, strongest, sources[number], hop, keys.shape[1],
+                indptr, neighbour, weight, relation, rank, allowed, True, strongest, sources[number], hop, keys.shape[1],
                 scratch,
             )  # fmt: skip
             keys[number, : len(best)] = best
@@ -231,56 +231,56 @@ def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, ho
     origin = fresh_stamps(from_source, scratch.stamp, np.int64(1), np.int64(8))
     mark[target], value[target], near_target[0] = base, strongest, target
     from_source[source], near_source[0] = origin, source
-    start, end, first, last = np.int64(0), np.int64(1), np.int64(0), np.int64(1)
-    back, forth = 0, 0
-    while back + forth < hops:
-        if arcs_of(indptr, near_target[start:end]) <= arcs_of(indptr, near_source[first:last]):
-            back += 1
-            here = base + np.int32(back)
+    start, end, source_start, source_end = np.int64(0), np.int64(1), np.int64(0), np.int64(1)
+    target_depth, source_depth = 0, 0
+    while target_depth + source_depth < hops:
+        if arcs_of(indptr, near_target[start:end]) <= arcs_of(indptr, near_source[source_start:source_end]):
+            target_depth += 1
+            depth_mark = base + np.int32(target_depth)
             size = end
             for position in range(start, end):
                 node = near_target[position]
                 for arc in range(indptr[node], indptr[node + 1]):
                     other = neighbour[arc]
-                    if not base <= mark[other] < here:
-                        size = _reach(other, min(value[node], np.int32(weight[arc])), here, mark, value, near_target, size)
+                    if not base <= mark[other] < depth_mark:
+                        size = _reach(other, min(value[node], np.int32(weight[arc])), depth_mark, mark, value, near_target, size)
             start, end = end, size
         else:
-            forth += 1
-            size = last
-            for position in range(first, last):
+            source_depth += 1
+            size = source_end
+            for position in range(source_start, source_end):
                 node = near_source[position]
                 for arc in range(indptr[node], indptr[node + 1]):
                     other = neighbour[arc]
                     if from_source[other] < origin:
-                        from_source[other] = origin + np.int32(forth)
+                        from_source[other] = origin + np.int32(source_depth)
                         near_source[size] = other
                         size += 1
-            first, last = last, size
+            source_start, source_end = source_end, size
     start, size = np.int64(0), np.int64(0)  # the target's queue is free now: reuse it for the nodes where both searches meet
-    for position in range(first, last):
+    for position in range(source_start, source_end):
         node = near_source[position]
-        if mark[node] == base + np.int32(back):
+        if mark[node] == base + np.int32(target_depth):
             near_target[size] = node
             size += 1
-    for depth in range(forth - 1, -1, -1):
+    for depth in range(source_depth - 1, -1, -1):
         end = size
-        here = base + np.int32(hops - depth)
+        depth_mark = base + np.int32(hops - depth)
         for position in range(start, end):
             node = near_target[position]
             for arc in range(indptr[node], indptr[node + 1]):
                 other = neighbour[arc]
                 if from_source[other] == origin + np.int32(depth):
-                    size = _reach(other, min(value[node], np.int32(weight[arc])), here, mark, value, near_target, size)
+                    size = _reach(other, min(value[node], np.int32(weight[arc])), depth_mark, mark, value, near_target, size)
         start = end
     return base
 
 
 @compiled
-def _reach(node, strength, here, mark, value, queue, size):  # type: ignore[no-untyped-def]
-    """Mark ``node`` and append it to ``queue``, or update its strength when it is marked ``here``; return the queue's size."""
-    if mark[node] != here:
-        mark[node] = here
+def _reach(node, strength, depth_mark, mark, value, queue, size):  # type: ignore[no-untyped-def]
+    """Mark ``node`` and append it to ``queue``, or update its strength if it has this mark; return the queue's size."""
+    if mark[node] != depth_mark:
+        mark[node] = depth_mark
         value[node] = strength
         queue[size] = node
         return size + 1
@@ -290,8 +290,8 @@ def _reach(node, strength, here, mark, value, queue, size):  # type: ignore[no-u
 
 
 @compiled
-def next_nodes(indptr, neighbour, weight, rank, strongest, node, closer, bound, limit, scratch):  # type: ignore[no-untyped-def]
-    """Return the sort keys of the best ``limit`` successors of ``node`` among the nodes marked ``closer``.
+def next_nodes(indptr, neighbour, weight, rank, strongest, node, closer_mark, bound, limit, scratch):  # type: ignore[no-untyped-def]
+    """Return the sort keys of the best ``limit`` successors of ``node`` among the nodes marked ``closer_mark``.
 
     The strength of a successor is that of the best whole path through it, at most ``bound``.
     """
@@ -301,7 +301,7 @@ def next_nodes(indptr, neighbour, weight, rank, strongest, node, closer, bound, 
     previous = -1
     for arc in range(indptr[node], indptr[node + 1]):  # of parallel arcs only the first, the strongest, counts
         other = neighbour[arc]
-        if other != previous and mark[other] == closer:
+        if other != previous and mark[other] == closer_mark:
             strength = min(bound, value[other], np.int32(weight[arc]))
             size = push_bounded(heap, size, sort_key(strength, rank[other], strongest))
         previous = other

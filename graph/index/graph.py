@@ -63,19 +63,19 @@ class IndexGraph(ConceptIndex):
         self._header = header
         self._names = Names(directory / NAMES, *(self._arrays[name] for name in ("node_of_key", "key_of_rank", "rank")))
         self._records = Records(self._arrays, self._names, header["relations"])
-        self._given = store
-        self._opened: KnowledgeGraph | None = None
+        self._store_source = store
+        self._store: KnowledgeGraph | None = None
 
     @property
     def url(self) -> str:
         """The store's URL when the store is open, else the index's folder."""
-        store = self._opened or self._given
+        store = self._store or self._store_source
         return str(self.directory) if store is None or callable(store) else store.url
 
     def manifest(self) -> Manifest:
-        facts = self._header["manifest"]
-        loads = tuple(map(LoadEntry.from_row, facts["loads"]))
-        return Manifest(loads, facts["assertions"], int(facts["checksum"], 16))
+        manifest = self._header["manifest"]
+        loads = tuple(map(LoadEntry.from_row, manifest["loads"]))
+        return Manifest(loads, manifest["assertions"], int(manifest["checksum"], 16))
 
     def counts(self) -> GraphCounts:
         return GraphCounts(**self._header["counts"])
@@ -112,8 +112,8 @@ class IndexGraph(ConceptIndex):
         term = normalise_term(text)
         if len(term) < 3:
             return []
-        beginning = concept_uri(term[: max(2, len(term) // 2)], language)
-        candidates = [text_of(uri) for uri in self._names.complete(beginning, _NEAR_CANDIDATES)]
+        prefix = concept_uri(term[: max(2, len(term) // 2)], language)
+        candidates = [text_of(uri) for uri in self._names.complete(prefix, _NEAR_CANDIDATES)]
         return get_close_matches(term.replace("_", " "), candidates, limit, 0.8)
 
     def uri(self, node: int) -> str:
@@ -177,15 +177,15 @@ class IndexGraph(ConceptIndex):
     ) -> list[Neighbour]:
         arguments.check_hops(hop)
         arguments.check_limit(limit)
-        wanted = arguments.check_relations(relations)
+        relation_names = arguments.check_relations(relations)
         (node,) = self.ids([concept], language=language).tolist()
-        if node < 0 or limit == 0 or wanted == []:
+        if node < 0 or limit == 0 or relation_names == []:
             return []
-        allowed = np.zeros(0 if wanted is None else len(self._header["relations"]), dtype=bool)
-        if wanted is not None:
-            allowed[[code for code, name in enumerate(self._header["relations"]) if name in wanted]] = True
+        allowed = np.zeros(0 if relation_names is None else len(self._header["relations"]), dtype=bool)
+        if relation_names is not None:
+            allowed[[code for code, name in enumerate(self._header["relations"]) if name in relation_names]] = True
         with self.searches.using(surroundings=1) as searches:
-            strengths, ranks = searches.best_at_hop(node, hop, limit, allowed, wanted is None)
+            strengths, ranks = searches.best_at_hop(node, hop, limit, allowed, relation_names is None)
         weights = self._arrays["weights"][strengths].tolist()
         return [Neighbour(self._names.uri_of_rank(rank), hop, weight) for rank, weight in zip(ranks, weights, strict=True)]
 
@@ -275,13 +275,13 @@ class IndexGraph(ConceptIndex):
         Raises:
             GraphError: none was given.
         """
-        if self._opened is None:
-            if self._given is None:
+        if self._store is None:
+            if self._store_source is None:
                 raise GraphError(
                     f"the index at {self.directory} holds concepts only; open the graph itself for events and Cypher"
                 )
-            self._opened = self._given() if callable(self._given) else self._given
-        return self._opened
+            self._store = self._store_source() if callable(self._store_source) else self._store_source
+        return self._store
 
     def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
         return self.store.tails(head, relation, limit)
@@ -299,9 +299,9 @@ class IndexGraph(ConceptIndex):
 
     def close(self) -> None:
         """Close the store if this index opened it; the memory maps are released with the last reference to them."""
-        if self._opened is not None and self._opened is not self._given:
-            self._opened.close()
-        self._opened = None
+        if self._store is not None and self._store is not self._store_source:
+            self._store.close()
+        self._store = None
 
     def __enter__(self) -> Self:
         return self
@@ -381,8 +381,8 @@ class Names:
 
     def all(self) -> list[str]:
         """Return every URI, by node number."""
-        in_order = list(self._trie.iterkeys())
-        return [in_order[rank] for rank in self._rank.tolist()]
+        sorted_uris = list(self._trie.iterkeys())
+        return [sorted_uris[rank] for rank in self._rank.tolist()]
 
     def complete(self, prefix: str, limit: int) -> list[str]:
         """Return the first ``limit`` URIs that begin with ``prefix``, in code point order."""

@@ -48,9 +48,9 @@ def choose_hubs(head: Ints, tail: Ints, degree: NDArray[np.int64], groups: int) 
             break
         root = int(candidates.argmax())
         free[root] = False
-        around = np.unique(np.concatenate([tail[head == root], head[tail == root]]))
-        around = around[free[around]]
-        members = around[np.lexsort((around, -degree[around]))][:64]
+        neighbours = np.unique(np.concatenate([tail[head == root], head[tail == root]]))
+        neighbours = neighbours[free[neighbours]]
+        members = neighbours[np.lexsort((neighbours, -degree[neighbours]))][:64]
         free[members] = False
         chosen.append(np.concatenate([[root], members]).astype(np.int32))
     return chosen
@@ -116,7 +116,7 @@ def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[n
     nodes = len(indptr) - 1
     begin = np.zeros(nodes, np.int64)
     size = np.zeros(nodes, np.int32)
-    room = np.zeros(nodes, np.int32)
+    capacity = np.zeros(nodes, np.int32)
     pool = np.empty(3 * budget + 8 * nodes + 64, np.uint32)
     used = 0
     written = 0
@@ -139,22 +139,22 @@ def _prune(indptr, neighbour, root, near, hubs, budget, last):  # type: ignore[n
                 if depth > 0:
                     if through_hubs(root, near, node, current) <= depth:
                         continue
-                    known = False
+                    is_covered = False
                     for i in range(begin[current], begin[current] + size[current]):
                         if reach[pool[i] >> 3] + (pool[i] & 7) <= depth:
-                            known = True
+                            is_covered = True
                             break
-                    if known:
+                    if is_covered:
                         continue
-                if size[current] == room[current]:
-                    space = max(np.int32(4), 2 * room[current])
-                    if used + space > len(pool):
+                if size[current] == capacity[current]:
+                    new_capacity = max(np.int32(4), 2 * capacity[current])
+                    if used + new_capacity > len(pool):
                         return begin, size, pool, covered
                     for i in range(size[current]):
                         pool[used + i] = pool[begin[current] + i]
                     begin[current] = used
-                    room[current] = space
-                    used += space
+                    capacity[current] = new_capacity
+                    used += new_capacity
                 pool[begin[current] + size[current]] = np.uint32(node) << np.uint32(3) | np.uint32(depth)
                 size[current] += 1
                 written += 1

@@ -104,25 +104,25 @@ class NumpySearches(Searches):
         seen = np.zeros(len(self._indptr) - 1, dtype=bool)
         seen[source] = True
         level = np.array([source], dtype=np.int64)
-        open_ = np.flatnonzero((nodes >= self._covered) & (best > 1))
+        candidates = np.flatnonzero((nodes >= self._covered) & (best > 1))
         for depth in range(1, max_hops + 1):
-            open_ = open_[best[open_] > depth]
-            if not len(open_) or not len(level):
+            candidates = candidates[best[candidates] > depth]
+            if not len(candidates) or not len(level):
                 return
             arcs, _ = self._arcs(level)
             neighbours = self._neighbour[arcs]
             neighbours = neighbours[neighbours >= self._covered]
             level = np.unique(neighbours[~seen[neighbours]]).astype(np.int64)
             seen[level] = True
-            shorter = open_[np.isin(nodes[open_], level)]
+            shorter = candidates[np.isin(nodes[candidates], level)]
             best[shorter] = depth
 
     # neighbours
 
     def best_at_hop(
-        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
+        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], all_relations: bool
     ) -> tuple[NDArray[np.int64], list[int]]:
-        keys = self._keys_at_hop(node, hop, None if everything else allowed)
+        keys = self._keys_at_hop(node, hop, None if all_relations else allowed)
         keys = keys[:limit]
         return self._strongest - (keys >> 32), (keys & 0xFFFFFFFF).tolist()
 
@@ -166,13 +166,13 @@ class NumpySearches(Searches):
         """
         arcs, owner = self._arcs(level)
         neighbours = self._neighbour[arcs]
-        kept = mark[neighbours] < 0
+        usable = mark[neighbours] < 0
         if allowed is not None:
-            kept &= allowed[self._arrays["relation"][arcs] >> 1]
+            usable &= allowed[self._arrays["relation"][arcs] >> 1]
         if within is not None:
-            kept &= within[neighbours]
-        neighbours = neighbours[kept]
-        np.maximum.at(value, neighbours, np.minimum(value[level][owner[kept]], self._arrays["weight"][arcs[kept]]))
+            usable &= within[neighbours]
+        neighbours = neighbours[usable]
+        np.maximum.at(value, neighbours, np.minimum(value[level][owner[usable]], self._arrays["weight"][arcs[usable]]))
         reached = np.unique(neighbours).astype(np.int64)
         mark[reached] = depth
         return reached
@@ -195,14 +195,14 @@ class NumpySearches(Searches):
         """Return connected pairs and distinct triples between two sets of distinct nodes."""
         source, middle, triples = self._steps(sources)
         if hops == 1:
-            kept = np.isin(middle, targets)
-            source, target, triples = source[kept], middle[kept], triples[kept]
+            selected = np.isin(middle, targets)
+            source, target, triples = source[selected], middle[selected], triples[selected]
         else:
-            target, other_middle, further = self._steps(targets)
-            near, far = meetings(middle, other_middle)
-            source, target, triples = source[near], target[far], triples[near] * further[far]
-            kept = source != target
-            source, target, triples = source[kept], target[kept], triples[kept]
+            target, other_middle, other_triples = self._steps(targets)
+            i, j = meetings(middle, other_middle)
+            source, target, triples = source[i], target[j], triples[i] * other_triples[j]
+            selected = source != target
+            source, target, triples = source[selected], target[selected], triples[selected]
         both = np.intersect1d(sources, targets)
         reversed_ = (source > target) & np.isin(source, both) & np.isin(target, both)  # counted from its other end
         pairs = len(np.unique(source.astype(np.int64) * len(self._indptr) + target))
@@ -224,10 +224,10 @@ class NumpySearches(Searches):
             arc, other = meetings(middle, targets)
             return np.stack([owner[arc], other, arcs[arc]], axis=1).astype(np.int32)
         other_arcs, other_owner = self._arcs(targets.astype(np.int64))
-        near, far = meetings(middle, self._neighbour[other_arcs])
-        apart = sources[owner[near]] != targets[other_owner[far]]
-        near, far = near[apart], far[apart]
-        return np.stack([owner[near], other_owner[far], arcs[near], other_arcs[far]], axis=1).astype(np.int32)
+        i, j = meetings(middle, self._neighbour[other_arcs])
+        distinct_ends = sources[owner[i]] != targets[other_owner[j]]
+        i, j = i[distinct_ends], j[distinct_ends]
+        return np.stack([owner[i], other_owner[j], arcs[i], other_arcs[j]], axis=1).astype(np.int32)
 
     # paths
 
@@ -237,18 +237,18 @@ class NumpySearches(Searches):
         nodes = self._arrays["node_of_key"], self._arrays["key_of_rank"]
         indptr, neighbour, weight = self._indptr, self._neighbour, self._arrays["weight"]
 
-        def after(rank: int, remaining: int, bound: float) -> list[tuple[float, int]]:
+        def successors_of(rank: int, remaining: int, bound: float) -> list[tuple[float, int]]:
             node = int(nodes[0][nodes[1][rank]])
             first, last = int(indptr[node]), int(indptr[node + 1])
             neighbours = neighbour[first:last]
-            kept = mark[neighbours] == remaining - 1
-            kept[1:] &= neighbours[1:] != neighbours[:-1]  # of parallel arcs the first is the strongest
-            neighbours = neighbours[kept].astype(np.int64)
-            strength = np.minimum(np.minimum(value[neighbours], weight[first:last][kept]), int(bound))
+            closer = mark[neighbours] == remaining - 1
+            closer[1:] &= neighbours[1:] != neighbours[:-1]  # of parallel arcs the first is the strongest
+            neighbours = neighbours[closer].astype(np.int64)
+            strength = np.minimum(np.minimum(value[neighbours], weight[first:last][closer]), int(bound))
             keys = np.sort(self._sort_keys(strength, neighbours))[:limit]
             return [(self._strongest - (key >> 32), key & 0xFFFFFFFF) for key in keys.tolist()]
 
-        yield after
+        yield successors_of
 
     def _on_shortest_paths(self, source: int, target: int, hops: int) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
         """Return, by node, the hops to ``target`` and the strength of the strongest shortest path there.
@@ -257,19 +257,19 @@ class NumpySearches(Searches):
         searches meet, each time from the side with fewer arcs, and the one from the target goes on where the other has been.
         """
         mark, value = self._marks(target, self._strongest)
-        reached, unused = self._marks(source, self._strongest)
+        source_mark, unused_value = self._marks(source, self._strongest)
         near_target, near_source = np.array([target], dtype=np.int64), np.array([source], dtype=np.int64)
-        back, forth = 0, 0
-        while back + forth < hops:
+        target_depth, source_depth = 0, 0
+        while target_depth + source_depth < hops:
             if self._number_of_arcs(near_target) <= self._number_of_arcs(near_source):
-                back += 1
-                near_target = self._next_level(near_target, back, mark, value)
+                target_depth += 1
+                near_target = self._next_level(near_target, target_depth, mark, value)
             else:
-                forth += 1
-                near_source = self._next_level(near_source, forth, reached, unused)
-        level = near_source[mark[near_source] == back]
-        for depth in range(forth - 1, -1, -1):
-            level = self._next_level(level, hops - depth, mark, value, within=reached == depth)
+                source_depth += 1
+                near_source = self._next_level(near_source, source_depth, source_mark, unused_value)
+        level = near_source[mark[near_source] == target_depth]
+        for depth in range(source_depth - 1, -1, -1):
+            level = self._next_level(level, hops - depth, mark, value, within=source_mark == depth)
         return mark, value
 
     # arcs

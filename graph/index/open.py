@@ -99,12 +99,12 @@ def _opened(store: KnowledgeGraph, homes: list[Path], progress: Progress | bool,
 def _build_and_open(store: KnowledgeGraph, home: Path, progress: Progress | bool, linked: bool) -> IndexGraph:
     from .build import build_index
 
-    own = _own(store)
+    own_folder = _own_folder(store)
     for attempt in range(3):  # a process that sees a newer graph may delete this index before it is opened
         folder = home / linked_digest(*manifests(store, linked))
         with _progress_bar(store.manifest().assertions) as bar:
             build_index(store, folder, bar if progress is True else progress or None, linked=linked)
-        if own is not None and home in (own, own.parent / LINKED):
+        if own_folder is not None and home in (own_folder, own_folder.parent / LINKED):
             _delete_other_indexes(folder)
         try:
             return IndexGraph(folder, store)
@@ -116,8 +116,8 @@ def _build_and_open(store: KnowledgeGraph, home: Path, progress: Progress | bool
 
 def index_homes(graph: KnowledgeGraph) -> list[Path]:
     """Return the folders that may hold the indexes of ``graph``: an embedded graph's own ``index`` folder, then the cache."""
-    own, shared = _own(graph), cache_folder("index")
-    return [shared] if own is None else [own, shared]
+    own_folder, shared = _own_folder(graph), cache_folder("index")
+    return [shared] if own_folder is None else [own_folder, shared]
 
 
 def index_home(graph: KnowledgeGraph) -> Path:
@@ -131,12 +131,12 @@ def vectors_folder(index: ConceptIndex) -> Path:
     Graphs of equal content share an index in the user's cache; their vectors have a folder each, so that indexing vectors for one
     changes no answer of another.
     """
-    if index.directory.parent == _own(index) or index.url == str(index.directory):
+    if index.directory.parent == _own_folder(index) or index.url == str(index.directory):
         return index.directory / "vectors"
     return index.directory / f"vectors-{hashlib.blake2b(index.url.encode(), digest_size=8).hexdigest()}"
 
 
-def _own(graph: KnowledgeGraph) -> Path | None:
+def _own_folder(graph: KnowledgeGraph) -> Path | None:
     """Return the index folder of an embedded graph; None for a server."""
     return None if "://" in graph.url else Path(graph.url) / "index"
 
@@ -150,20 +150,20 @@ def _check_writable(home: Path) -> None:
 
 def _delete_other_indexes(folder: Path) -> None:
     """Delete the indexes of earlier contents of an embedded graph; processes that have one open can go on using it."""
-    for other in folder.parent.iterdir():
-        if other != folder and other.is_dir() and not other.name.startswith("."):
-            shutil.rmtree(other, ignore_errors=True)
+    for index in folder.parent.iterdir():
+        if index != folder and index.is_dir() and not index.name.startswith("."):
+            shutil.rmtree(index, ignore_errors=True)
     sweep(folder.parent)
 
 
 @contextmanager
 def _progress_bar(total: int) -> Iterator[Progress]:
     """Yield a callback for a progress bar on stderr, shown after two seconds and only when stderr is a terminal."""
-    done, started, bar = 0, time.monotonic(), None
+    completed, started, bar = 0, time.monotonic(), None
 
     def add(number: int) -> None:
-        nonlocal done, bar
-        done += number
+        nonlocal completed, bar
+        completed += number
         if bar is None and time.monotonic() - started > _BAR_AFTER_SECONDS and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress as RichProgress
@@ -172,7 +172,7 @@ def _progress_bar(total: int) -> Iterator[Progress]:
             bar.add_task("building the index", total=total or None)
             bar.start()
         if bar is not None:
-            bar.update(bar.task_ids[0], completed=done)
+            bar.update(bar.task_ids[0], completed=completed)
 
     try:
         yield add

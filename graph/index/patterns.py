@@ -64,7 +64,7 @@ class Selector:
         self._names = names
         self._records = records
         self._relations = relations
-        self._masks = lru_cache(_CACHED_MASKS)(self._provenances)
+        self._masks = lru_cache(_CACHED_MASKS)(self._provenance_mask)
 
     def select(self, pattern: Pattern, offset: int, limit: int) -> list[Assertion]:
         """Return the assertions ``offset`` to ``offset + limit`` of those that match ``pattern``."""
@@ -81,24 +81,24 @@ class Selector:
     def below(self, uri: str) -> NodeIds:
         """Return the numbers of the concept ``uri`` and of those below it, in URI order."""
         end = self._end(uri)
-        own = [] if end.node < 0 or end.sense else [end.node]
+        exact = [] if end.node < 0 or end.sense else [end.node]
         below = self._names.nodes_of_ranks(np.arange(end.first, end.last))
-        return np.concatenate([np.array(own, dtype=np.int32), below])
+        return np.concatenate([np.array(exact, dtype=np.int32), below])
 
     # which arcs match
 
     def _matching(self, pattern: Pattern) -> Arcs:
         ends = {name: self._end(uri) for name, uri in pattern.ends().items()}
-        nothing = Arcs(np.zeros(0, np.int32), np.zeros(0, np.int64))
+        no_arcs = Arcs(np.zeros(0, np.int32), np.zeros(0, np.int64))
         if any(end.empty for end in ends.values()):
-            return nothing
+            return no_arcs
         starts = self._arrays["indptr"]
-        named = [end.node for end in ends.values() if end.first == end.last]
-        if named:
-            node = min(named, key=lambda node: int(starts[node + 1] - starts[node]))
+        named_nodes = [end.node for end in ends.values() if end.first == end.last]
+        if named_nodes:
+            node = min(named_nodes, key=lambda node: int(starts[node + 1] - starts[node]))
             return self._filtered(pattern, ends, node, node + 1, own=True)
-        parts = [self._filtered(pattern, ends, *block, own=False) for block in self._blocks()]
-        return Arcs(*map(np.concatenate, zip(*parts, strict=True))) if parts else nothing
+        arcs_of_blocks = [self._filtered(pattern, ends, *block, own=False) for block in self._blocks()]
+        return Arcs(*map(np.concatenate, zip(*arcs_of_blocks, strict=True))) if arcs_of_blocks else no_arcs
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
         """Yield ranges of nodes that have about ``_BLOCK`` arcs each."""
@@ -117,14 +117,14 @@ class Selector:
         position = np.arange(begin, stop)
         owner = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(starts[first : last + 1]))
         code = self._arrays["relation"][begin:stop]
-        kept = np.ones(stop - begin, dtype=bool) if own else (code & 1) == 0
+        selected = np.ones(stop - begin, dtype=bool) if own else (code & 1) == 0
         if pattern.relations is not None:
-            wanted = np.array([name in pattern.relations for name in self._relations], dtype=bool)
-            kept &= wanted[code >> 1]
-        position, owner = position[kept], owner[kept]
+            is_selected_relation = np.array([name in pattern.relations for name in self._relations], dtype=bool)
+            selected &= is_selected_relation[code >> 1]
+        position, owner = position[selected], owner[selected]
         head, tail = self._ends_of(owner, position)
         code = self._arrays["provenance"][position]
-        kept = np.ones(len(position), dtype=bool)
+        selected = np.ones(len(position), dtype=bool)
 
         def is_head(name: str) -> Mask:
             return self._is_end(ends[name], head, code, _HEAD_SENSE) if name in ends else np.ones(len(position), dtype=bool)
@@ -132,14 +132,14 @@ class Selector:
         def is_tail(name: str) -> Mask:
             return self._is_end(ends[name], tail, code, _TAIL_SENSE) if name in ends else np.ones(len(position), dtype=bool)
 
-        kept &= is_head("start") & is_tail("end")
+        selected &= is_head("start") & is_tail("end")
         if "node" in ends or "other" in ends:
-            kept &= (is_head("node") & is_tail("other")) | (is_tail("node") & is_head("other"))
+            selected &= (is_head("node") & is_tail("other")) | (is_tail("node") & is_head("other"))
         if pattern.dataset is not None:
-            kept &= self._masks(_DATASET, pattern.dataset)[code]
+            selected &= self._masks(_DATASET, pattern.dataset)[code]
         if pattern.contributor is not None:
-            kept &= self._masks(_CONTRIBUTORS, pattern.contributor)[code]
-        return Arcs(owner[kept], position[kept])
+            selected &= self._masks(_CONTRIBUTORS, pattern.contributor)[code]
+        return Arcs(owner[selected], position[selected])
 
     def _ends_of(self, owner: Numbers, position: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
         """Return the heads and the tails of arcs."""
@@ -174,16 +174,16 @@ class Selector:
         """Return the number of concepts whose URIs are less than ``beginning``."""
         return bisect_left(range(len(self._arrays["rank"])), beginning, key=self._names.uri_of_rank)
 
-    def _provenances(self, column: int, wanted: str) -> Mask:
+    def _provenance_mask(self, column: int, uri: str) -> Mask:
         """Return which provenances have ``wanted``, or something below it, in a column; shape (provenances,)."""
         columns = [_DATASET, _SOURCE] if column == _DATASET else [column]
         rows, inverse = np.unique(self._arrays["provenance_texts"][:, columns], axis=0, return_inverse=True)
-        fits = []
+        matches = []
         for row in rows.tolist():
             texts = [self._records.text(number) for number in row]
             uris = [dataset_uri(*texts)] if column == _DATASET else texts[0].split(" | ")
-            fits.append(any(is_below(uri, wanted) for uri in uris))
-        mask: Mask = np.array(fits, dtype=bool)[inverse.reshape(-1)]
+            matches.append(any(is_below(candidate, uri) for candidate in uris))
+        mask: Mask = np.array(matches, dtype=bool)[inverse.reshape(-1)]
         return mask
 
     # the page
@@ -193,7 +193,7 @@ class Selector:
         if offset >= len(arcs.position):
             return []
         if len(arcs.position) > _SORTED_AT_ONCE:
-            arcs, offset = self._around(arcs, offset, limit)
+            arcs, offset = self._page_candidates(arcs, offset, limit)
         head, tail = self._ends_of(*arcs)
         rank = self._arrays["rank"]
         order = np.lexsort(
@@ -207,15 +207,15 @@ class Selector:
         )[offset : offset + limit]
         return list(zip(arcs.owner[order].tolist(), arcs.position[order].tolist(), strict=True))
 
-    def _around(self, arcs: Arcs, offset: int, limit: int) -> tuple[Arcs, int]:
+    def _page_candidates(self, arcs: Arcs, offset: int, limit: int) -> tuple[Arcs, int]:
         """Return the arcs that can be on the page, by weight and head, and the page's offset among them."""
         weight = self._arrays["weight"][arcs.position]
         head, _ = self._ends_of(*arcs)
         key = (len(self._arrays["weights"]) - 1 - weight.astype(np.int64)) << 32 | self._arrays["rank"][head]
         last = min(offset + limit, len(key)) - 1
         smallest, largest = np.partition(key, (offset, last))[[offset, last]]
-        kept = (key >= smallest) & (key <= largest)
-        return Arcs(arcs.owner[kept], arcs.position[kept]), offset - int(np.count_nonzero(key < smallest))
+        candidates = (key >= smallest) & (key <= largest)
+        return Arcs(arcs.owner[candidates], arcs.position[candidates]), offset - int(np.count_nonzero(key < smallest))
 
 
 def is_below(uri: str, prefix: str) -> bool:

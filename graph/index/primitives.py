@@ -84,16 +84,16 @@ def run_parallel(rows: int, work: Callable[[slice], None]) -> None:
     slices = [slice(rows * part // parts, rows * (part + 1) // parts) for part in range(parts)]
     errors: list[BaseException] = []
 
-    def guarded(part: slice) -> None:
+    def run_part(part: slice) -> None:
         try:
             work(part)
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=guarded, args=(part,), daemon=True) for part in slices[1:]]
+    threads = [threading.Thread(target=run_part, args=(part,), daemon=True) for part in slices[1:]]
     for thread in threads:
         thread.start()
-    guarded(slices[0])
+    run_part(slices[0])
     for thread in threads:
         thread.join()
     if errors:
@@ -159,10 +159,11 @@ def _prefetch(_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        hint = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        read, keep, of_data = word(0), word(3), word(1)
-        builder.call(hint, [builder.bitcast(builder.gep(data, [arguments[1]]), byte), read, keep, of_data])
+        function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        llvm_prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], function_type)
+        for_reading, keep_in_caches, data_cache = word(0), word(3), word(1)
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        builder.call(llvm_prefetch, [address, for_reading, keep_in_caches, data_cache])
         return context.get_dummy_value()
 
     return types.void(array, index), generate

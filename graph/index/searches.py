@@ -57,9 +57,9 @@ class Searches(ABC):
 
     @abstractmethod
     def best_at_hop(
-        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], everything: bool
+        self, node: int, hop: int, limit: int | None, allowed: NDArray[np.bool_], all_relations: bool
     ) -> tuple[NDArray[np.int64], list[int]]:
-        """Return weight codes and ranks of the best nodes at exactly ``hop``, best first; ``everything`` allows all relations."""
+        """Return weight codes and ranks of the best nodes at ``hop`` hops, best first; ``all_relations`` ignores ``allowed``."""
 
     @abstractmethod
     def ranks_at_hop(self, nodes: NodeIds, hop: int, limit: int) -> NDArray[np.int64]:
@@ -91,27 +91,27 @@ class Searches(ABC):
         sources, targets = (targets, sources) if swapped else (sources, targets)  # the set with fewer arcs first
         rows = self._joined(sources, targets, hops)
         weight, rank = self._arrays["weight"], self._arrays["rank"]
-        first, last, arcs = sources[rows[:, 0]], targets[rows[:, 1]], rows[:, 2]
+        starts, ends, first_arcs = sources[rows[:, 0]], targets[rows[:, 1]], rows[:, 2]
         if hops == 1:
-            order = np.lexsort((arcs, rank[last], rank[first], -weight[arcs].astype(np.int64)))
-            steps = zip(first[order].tolist(), last[order].tolist(), arcs[order].tolist(), strict=True)
+            order = np.lexsort((first_arcs, rank[ends], rank[starts], -weight[first_arcs].astype(np.int64)))
+            steps = zip(starts[order].tolist(), ends[order].tolist(), first_arcs[order].tolist(), strict=True)
             return (([source, target], [(source, arc)]) for source, target, arc in steps)
-        further = rows[:, 3]
+        second_arcs = rows[:, 3]
         if swapped:
-            first, last, arcs, further = last, first, further, arcs
-        middle = self._neighbour[arcs]
-        strength = np.minimum(weight[arcs], weight[further]).astype(np.int64)
-        order = np.lexsort((further, arcs, rank[last], rank[middle], rank[first], -strength))
-        columns = (column[order].tolist() for column in (first, middle, last, arcs, further))
+            starts, ends, first_arcs, second_arcs = ends, starts, second_arcs, first_arcs
+        middle = self._neighbour[first_arcs]
+        strength = np.minimum(weight[first_arcs], weight[second_arcs]).astype(np.int64)
+        order = np.lexsort((second_arcs, first_arcs, rank[ends], rank[middle], rank[starts], -strength))
+        columns = (column[order].tolist() for column in (starts, middle, ends, first_arcs, second_arcs))
         paths = zip(*columns, strict=True)
-        return (([source, mid, target], [(source, near), (target, far)]) for source, mid, target, near, far in paths)
+        return (([start, node, end], [(start, arc), (end, other_arc)]) for start, node, end, arc, other_arc in paths)
 
     def strongest_arcs(self, nodes: Sequence[int]) -> list[tuple[int, int]]:
         """Return (owner, position) of the first arc between each two successive ``nodes``, which must be neighbours."""
         arcs = []
-        for node, after in pairwise(nodes):
+        for node, following in pairwise(nodes):
             first, last = int(self._indptr[node]), int(self._indptr[node + 1])
-            arcs.append((node, first + int(np.searchsorted(self._neighbour[first:last], after))))
+            arcs.append((node, first + int(np.searchsorted(self._neighbour[first:last], following))))
         return arcs
 
     def _number_of_arcs(self, nodes: NDArray[np.signedinteger]) -> int:

@@ -45,9 +45,9 @@ class Server:
             user, password: credentials; neither for a server without authentication.
             database: the database's name; None for the user's home database.
         """
-        patience = _retry_seconds()
+        retry_seconds = _retry_seconds()
         self.address, self.database = address, database
-        self._written = neo4j.GraphDatabase.bookmark_manager()
+        self._bookmark_manager = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
         auth = (user or "neo4j", password) if password is not None or user else None
         with self._errors("connecting"):
@@ -56,9 +56,9 @@ class Server:
                     address,
                     auth=(auth[0], auth[1] or "") if auth else None,
                     notifications_min_severity="OFF",
-                    max_transaction_retry_time=patience,
-                    connection_acquisition_timeout=max(patience, 5.0),
-                    connection_timeout=max(patience, 5.0),
+                    max_transaction_retry_time=retry_seconds,
+                    connection_acquisition_timeout=max(retry_seconds, 5.0),
+                    connection_timeout=max(retry_seconds, 5.0),
                     user_agent="tacit",
                 )
             try:
@@ -91,15 +91,15 @@ class Server:
             while records := result.fetch(size):
                 yield [record.values() for record in records]
 
-    def write(self, doing: str, work: Callable[[neo4j.ManagedTransaction], Answer]) -> Answer:
+    def write(self, action: str, work: Callable[[neo4j.ManagedTransaction], Answer]) -> Answer:
         """Run ``work`` in one transaction, atomically; it may be called again when the server did not answer."""
-        with self._errors(doing), self._session(neo4j.WRITE_ACCESS, bookmark_manager=self._written) as session:
+        with self._errors(action), self._session(neo4j.WRITE_ACCESS, bookmark_manager=self._bookmark_manager) as session:
             return session.execute_write(work)
 
     @property
     def bookmarks(self) -> neo4j.Bookmarks:
         """Bookmarks of the last write, for queries that must see it."""
-        return neo4j.Bookmarks.from_raw_values(self._written.get_bookmarks())
+        return neo4j.Bookmarks.from_raw_values(self._bookmark_manager.get_bookmarks())
 
     def close(self) -> None:
         """Close every connection."""
@@ -111,7 +111,7 @@ class Server:
         )
 
     @contextmanager
-    def _errors(self, doing: str) -> Iterator[None]:
+    def _errors(self, action: str) -> Iterator[None]:
         """Raise the driver's errors as ``TacitError``, without passwords."""
         try:
             yield
@@ -128,17 +128,17 @@ class Server:
                 raise GraphUnavailable(
                     f"{self.url} does not permit this user to do that ({_one_line(error)}); give a user with the role for it"
                 ) from error
-            raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
+            raise GraphError(f"{action} failed on {self.url} ({_one_line(error)})") from error
         except Neo4jError as error:
             if error.is_retryable():
                 raise GraphUnavailable(f"{self.url} could not answer ({_one_line(error)}); try again later") from error
-            raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
+            raise GraphError(f"{action} failed on {self.url} ({_one_line(error)})") from error
         except (ServiceUnavailable, SessionExpired, OSError) as error:
             raise GraphUnavailable(
                 f"{self.url} does not answer ({_one_line(error)}); check that the server runs there"
             ) from error
         except DriverError as error:
-            raise GraphError(f"{doing} failed on {self.url} ({_one_line(error)})") from error
+            raise GraphError(f"{action} failed on {self.url} ({_one_line(error)})") from error
 
     @contextmanager
     def _settings_errors(self) -> Iterator[None]:

@@ -47,16 +47,16 @@ class Neo4jGraph(Store, Pingable):
         return self._server
 
     def _distances(self, sources: list[str], targets: list[str], max_hops: int) -> Iterable[Sequence[Any]]:
-        distances = query("hop_distances", "neo4j").within(max_hops)
+        distance_query = query("hop_distances", "neo4j").within(max_hops)
         pairs = sorted({(min(pair), max(pair)) for pair in product(sources, targets) if pair[0] != pair[1]})
         for start in range(0, len(pairs), _PAIRS):
-            yield from self._rows(distances, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
+            yield from self._rows(distance_query, {"pairs": [list(pair) for pair in pairs[start : start + _PAIRS]]})
 
     def _counts(self, sets: Mapping[int, tuple[list[str], list[str]]], hops: Literal[1, 2]) -> Iterable[Sequence[int]]:
-        counts = query("count_one_hop", "neo4j") if hops == 1 else query("count_two_hops", "neo4j")
-        numbered = [{"number": number, "sources": sources, "targets": targets} for number, (sources, targets) in sets.items()]
-        for start in range(0, len(numbered), _SETS):
-            yield from self._rows(counts, {"sets": numbered[start : start + _SETS]})
+        count_query = query("count_one_hop", "neo4j") if hops == 1 else query("count_two_hops", "neo4j")
+        rows = [{"number": number, "sources": sources, "targets": targets} for number, (sources, targets) in sets.items()]
+        for start in range(0, len(rows), _SETS):
+            yield from self._rows(count_query, {"sets": rows[start : start + _SETS]})
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches, with one query per label; a lost connection ends the stream with an error."""

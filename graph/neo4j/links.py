@@ -44,21 +44,21 @@ def replace_links(server: Server, links: Iterable[Link], entry: Callable[[], Lin
     """Make ``links`` the links of the graph; after a lost connection, committed batches stay, and the run can be repeated."""
     constrain(server)
     constrain(server, LINK_RELATIONS)
-    wanted, new, kept = Known(), 0, 0
+    link_ids, new, unchanged = Known(), 0, 0
     server.write("linking", _begin)
     stream = iter(links)
     while batch := [checked_link(link) for link in islice(stream, BATCH)]:
         rows = [(link, *link.fingerprint()) for link in batch]
-        distinct = wanted.take(np.fromiter((identity for _, identity, _ in rows), dtype=np.int64, count=len(rows)))
-        rows = [rows[index] for index in np.flatnonzero(distinct).tolist()]
+        is_new = link_ids.take(np.fromiter((identity for _, identity, _ in rows), dtype=np.int64, count=len(rows)))
+        rows = [rows[index] for index in np.flatnonzero(is_new).tolist()]
         added = server.write("linking", partial(_add, batch=rows)) if rows else 0
         new += added
-        kept += len(rows) - added
+        unchanged += len(rows) - added
     removed = 0
-    for stale in _batches(link for link in scan(server) if not wanted.holds(link.fingerprint()[0])):
+    for stale in _batches(link for link in scan(server) if not link_ids.holds(link.fingerprint()[0])):
         removed += server.write("removing links", partial(_remove, batch=stale))
     server.write("writing the manifest", partial(_finish, entry=entry() if entry else None))
-    return LinkCounts(new, kept, removed)
+    return LinkCounts(new, unchanged, removed)
 
 
 def scan(server: Server) -> Iterator[Link]:
@@ -89,13 +89,13 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Batch) -> int:
     contents: list[int] = []
     for relation, rows in _groups(batch).items():
         known = known_identities(transaction, relation, [identity for _, identity, _ in rows])
-        fresh = [row for row in rows if row[1] not in known]
+        new_rows = [row for row in rows if row[1] not in known]
         create = query("create_links", "neo4j").naming(RELATION=relation, LABEL="Event" if relation == SAME_EVENT else "Concept")
-        if fresh:
-            summary = transaction.run(create.text, rows=[_row(link, identity) for link, identity, _ in fresh]).consume()
-            if summary.counters.relationships_created != len(fresh):
+        if new_rows:
+            summary = transaction.run(create.text, rows=[_row(link, identity) for link, identity, _ in new_rows]).consume()
+            if summary.counters.relationships_created != len(new_rows):
                 raise GraphError("nodes were removed while they were linked; run tacit link again")
-        contents += [content for _, _, content in fresh]
+        contents += [content for _, _, content in new_rows]
     _write(transaction, manifest, len(contents), sum(contents))
     return len(contents)
 
@@ -129,10 +129,10 @@ def _locked(transaction: neo4j.ManagedTransaction) -> LinkManifest:
     return link_manifest_of(transaction.run(query("link_manifest").text).values())
 
 
-def _write(transaction: neo4j.ManagedTransaction, manifest: LinkManifest, more: int, contents: int) -> None:
-    if more:
-        changed = replace(manifest, links=manifest.links + more, checksum=(manifest.checksum + contents) % 2**128)
-        transaction.run(query("write_link_manifest").text, link_properties(changed)).consume()
+def _write(transaction: neo4j.ManagedTransaction, manifest: LinkManifest, count: int, contents: int) -> None:
+    if count:
+        updated = replace(manifest, links=manifest.links + count, checksum=(manifest.checksum + contents) % 2**128)
+        transaction.run(query("write_link_manifest").text, link_properties(updated)).consume()
 
 
 def _row(link: Link, number: int) -> dict[str, object]:

@@ -83,15 +83,15 @@ def _add(transaction: neo4j.ManagedTransaction, batch: Numbered, name: str) -> i
     groups: dict[tuple[str, Label], list[int]] = defaultdict(list)
     for index, row in enumerate(batch.rows):
         groups[check_relation(row.relation), label_of(row.head)].append(index)
-    fresh: dict[tuple[str, Label], list[int]] = {}
+    new_indices: dict[tuple[str, Label], list[int]] = {}
     for (relation, label), indices in groups.items():
         known = known_identities(transaction, relation, [batch.ids[index] for index in indices])
-        fresh[relation, label] = [index for index in indices if batch.ids[index] not in known]
-    added = [index for indices in fresh.values() for index in indices]
+        new_indices[relation, label] = [index for index in indices if batch.ids[index] not in known]
+    added = [index for indices in new_indices.values() for index in indices]
     if not added:
         return 0
     _merge_nodes(transaction, [batch.rows[index] for index in added])
-    for (relation, label), indices in fresh.items():
+    for (relation, label), indices in new_indices.items():
         create = query("create_assertions", "neo4j").naming(RELATION=relation, LABEL=label)
         rows = [_row(batch.rows[index], batch.ids[index]) for index in indices]
         if rows:
@@ -118,9 +118,9 @@ def _merge_nodes(transaction: neo4j.ManagedTransaction, rows: list[Assertion]) -
 
 def _finish(transaction: neo4j.ManagedTransaction, entry: LoadEntry | None, name: str) -> None:
     manifest = _locked(transaction)
-    noted = with_entry(manifest, entry) if entry else manifest
-    if noted != manifest:
-        _write_manifest(transaction, noted)
+    updated = with_entry(manifest, entry) if entry else manifest
+    if updated != manifest:
+        _write_manifest(transaction, updated)
     if name:
         transaction.run(query("end_load", "neo4j").text, name=name).consume()
 

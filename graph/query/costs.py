@@ -116,27 +116,27 @@ def check_growth(statement: Statement) -> None:
     each WITH, UNWIND and RETURN; the product of these counts bounds the growth.
     """
     tokens = statement.tokens
-    growth, uses, makes, opened = 1, 0, False, [""]
+    growth, uses, makes_values, open_brackets = 1, 0, False, [""]
     for index, token in enumerate(tokens):
         before, after = tokens[index - 1].text if index else "", tokens[index + 1].text if token.kind != "end" else ""
         if token.text in ("(", "[", "{") and token.kind == "symbol":
             query_follows = before.upper() in SUBQUERIES | {"CALL"} or after.upper() in CLAUSES
-            opened.append("" if query_follows else token.text)
+            open_brackets.append("" if query_follows else token.text)
             if token.text == "(" and before.lower() == "reduce":
                 _check_reduce(statement, index)
-        elif token.text in (")", "]", "}") and token.kind == "symbol" and len(opened) > 1:
-            opened.pop()
+        elif token.text in (")", "]", "}") and token.kind == "symbol" and len(open_brackets) > 1:
+            open_brackets.pop()
         elif token.text.lower() == "replace" and after == "(" and token.kind == "word":
-            growth *= _replacement(tokens, statement.closing[index + 1])
+            growth *= _replacement_growth(tokens, statement.closing[index + 1])
         elif token.upper in _STEPS:
-            growth, uses, makes = growth * max(uses, 1), 0, token.upper not in ("MATCH", "CALL")
-        elif token.kind in ("word", "quoted") and (opened[-1] in ("[", "{") or {before, after} & _JOINS):
-            uses += makes
+            growth, uses, makes_values = growth * max(uses, 1), 0, token.upper not in ("MATCH", "CALL")
+        elif token.kind in ("word", "quoted") and (open_brackets[-1] in ("[", "{") or {before, after} & _JOINS):
+            uses += makes_values
         if growth * max(uses, 1) > MAX_GROWTH:
             raise statement.refused(token, "a value that grows with every WITH", "split the query into several")
 
 
-def _replacement(tokens: list[Token], end: int) -> int:
+def _replacement_growth(tokens: list[Token], end: int) -> int:
     """Return how many times longer the ``replace(…)`` that ends at ``tokens[end]`` can make a text."""
     replacement, replaced = tokens[end - 1], tokens[end - 3]
     if replacement.kind != "string" or tokens[end - 2].text != ",":
@@ -217,15 +217,15 @@ class _Walks:
         """Yield the expressions that read a list item by item."""
         tokens = self.tokens
         for opening, end in self.closing.items():
-            called = tokens[opening - 1] if opening and tokens[opening].text == "(" else None
-            function = called.text.lower() if called and called.kind == "word" else ""
+            function_token = tokens[opening - 1] if opening and tokens[opening].text == "(" else None
+            function = function_token.text.lower() if function_token and function_token.kind == "word" else ""
             first = opening + 1
             names, start = [tokens[first].name], range(0)
             if function == "reduce":
-                initial, *rest = self.statement.parts(first, end)
-                if not rest:
+                first_part, *other_parts = self.statement.parts(first, end)
+                if not other_parts:
                     continue
-                start, first = range(initial.start + 2, initial.stop), initial.stop + 1
+                start, first = range(first_part.start + 2, first_part.stop), first_part.stop + 1
                 names.append(tokens[first].name)
             elif tokens[opening].text != "[" and function not in _ITERATIONS:
                 continue
@@ -274,8 +274,8 @@ class _Walks:
             token, before, after = tokens[index], tokens[index - 1], tokens[index + 1]
             if token.upper == "IN" and index not in headers and before.text != ".":
                 end = self.closing.get(index + 1)
-                listed = after.text == "[" and end is not None and tokens[end + 1].text not in _JOINS
-                if not (listed or (after.text.lower() in _SHORT_LISTS and tokens[index + 2].text == "(")):
+                is_literal = after.text == "[" and end is not None and tokens[end + 1].text not in _JOINS
+                if not (is_literal or (after.text.lower() in _SHORT_LISTS and tokens[index + 2].text == "(")):
                     return index, "IN with a list that may be long"
             elif token.kind == "word" and after.text == "(" and token.text.lower() in _WHOLE_LIST:
                 return index, f"the function {token.text}"
@@ -350,15 +350,15 @@ def check_range(statement: Statement, opening: int, back: int, parameters: Mappi
     Its bracket is token ``opening``, after the ``back`` tokens of the function's name; the rest of the query is not checked yet.
     """
     tokens = statement.tokens
-    depth, index, small = 1, opening + 1, True
+    depth, index, is_small = 1, opening + 1, True
     while depth and tokens[index].kind != "end":
         token = tokens[index]
         depth += (token.text in "([{") - (token.text in ")]}") if token.kind == "symbol" else 0
         if depth == 1 and not _small(token, parameters):
-            small = False
+            is_small = False
         index += 1
-    unwound = tokens[opening - back - 1].upper == "UNWIND" and tokens[index].upper == "AS"
-    if not (small or unwound):
+    is_unwound = tokens[opening - back - 1].upper == "UNWIND" and tokens[index].upper == "AS"
+    if not (is_small or is_unwound):
         advice = f"UNWIND range(…) AS name takes any length, elsewhere give numbers up to {MAX_RANGE:,}, size(…) or length(…)"
         raise statement.refused(tokens[opening], "a range that may be long", advice)
 
@@ -417,34 +417,34 @@ def explosive(pattern: str) -> str:
     A repeated group that contains a repeat or a choice takes exponential time, and so do many choices in sequence; four
     repeats in sequence take time of the fourth power.
     """
-    risky: list[bool] = [False]  # one for each open group: it holds a repeat or a choice
+    group_is_risky: list[bool] = [False]  # one for each open group: it holds a repeat or a choice
     if len(pattern) > MAX_PATTERN:
         return f"more than {MAX_PATTERN:,} characters"
-    repeats, choices, closed, before = 0, 0, False, ""
+    repeats, choices, closed_group_is_risky, previous = 0, 0, False, ""
     for match in _PIECE.finditer(pattern):
         piece = match[0]
         if piece[0] == "(":
             if pattern.startswith("?", match.end()):
                 return "a lookaround, named or atomic group"
             if not piece.endswith(")"):
-                risky.append(False)
+                group_is_risky.append(False)
         elif piece == ")":
-            closed = risky.pop() if len(risky) > 1 else True
-            risky[-1] = risky[-1] or closed
+            closed_group_is_risky = group_is_risky.pop() if len(group_is_risky) > 1 else True
+            group_is_risky[-1] = group_is_risky[-1] or closed_group_is_risky
         elif piece == "|":
-            risky[-1] = True
+            group_is_risky[-1] = True
             choices += 1
         elif piece[0] in "*+?" or (piece[0] == "{" and len(piece) > 1):
-            if before == ")" and closed and piece[0] != "?":
+            if previous == ")" and closed_group_is_risky and piece[0] != "?":
                 return "a repeat of repeats or choices"
             if piece[0] == "?":
                 choices += 1
             elif not re.fullmatch(r"\{\d{1,2}\}[+?]?", piece):
                 repeats += 1
-            risky[-1] = True
+            group_is_risky[-1] = True
         elif piece[0] == "\\" and (piece[1:].isdigit() or piece[1:] in ("k", "Q")):
             return "a back-reference or a \\Q quotation"
-        before = piece
+        previous = piece
     if choices > MAX_CHOICES:
         return f"{choices} choices"
     return f"{repeats} repeats" if repeats > MAX_REPEATS else ""

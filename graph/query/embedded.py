@@ -95,13 +95,13 @@ class _Pool:
         if self.version != worker.version:
             self.parts, self.relations, self.version = {}, {}, worker.version
             for _, table, _ in rows(query("tables", "embedded").text):
-                first, part = part_of(table)
-                if part:
-                    self.parts.setdefault(first.lower(), []).append(table)
-        parts, known = self.parts, self.relations
+                first_table, part_number = part_of(table)
+                if part_number:
+                    self.parts.setdefault(first_table.lower(), []).append(table)
+        parts, relations_of_table = self.parts, self.relations
 
         def names(relation: str) -> list[str]:
-            if relation.lower() not in known:
+            if relation.lower() not in relations_of_table:
                 relations: list[str] = []
                 with contextlib.suppress(ValueError, QueryInvalid):  # not a well-formed name, or no such table
                     for table in (relation, *parts.get(relation.lower(), ())):
@@ -109,8 +109,8 @@ class _Pool:
                         relations += [str(row[0]) for row in rows(listing.text)]
                 added = from_row(rows(query("manifest").text)[0]).relations
                 relations += [name for name in added if name.lower() == relation.lower()]
-                known[relation.lower()] = list(dict.fromkeys(relations))
-            return known[relation.lower()]
+                relations_of_table[relation.lower()] = list(dict.fromkeys(relations))
+            return relations_of_table[relation.lower()]
 
         return names, parts
 
@@ -271,9 +271,9 @@ class Worker:
         except QueryTimeout:
             raise timed_out(timeout) from None
         if answer is None:
-            late = self.died_by_alarm()
+            stopped_by_alarm = self.died_by_alarm()
             self.kill()
-            if late:
+            if stopped_by_alarm:
                 raise timed_out(timeout)
             raise GraphError("the engine crashed while it ran the query, and the graph is intact; write the query in another way")
         if "failed" not in answer:
@@ -454,24 +454,24 @@ def failure(kind: str, message: str, timeout: float, query: str, tokens: Sequenc
         return QueryInvalid(_syntax_error(match, query, sent))
     for pattern, sentence in _SENTENCES:
         if match := re.search(pattern, _KIND.sub("", message)):
-            return QueryInvalid(sentence.format(**_words(match, query, tokens)))
+            return QueryInvalid(sentence.format(**_placeholders(match, query, tokens)))
     return QueryInvalid(f"the query cannot be run: {line}")
 
 
-def _words(match: re.Match[str], query: str, tokens: Sequence[Token]) -> dict[str, str]:
-    """Return what the sentence for a message is filled with; ``match`` is that of its pattern."""
+def _placeholders(match: re.Match[str], query: str, tokens: Sequence[Token]) -> dict[str, str]:
+    """Return the values of the placeholders in the sentence for a message; ``match`` is that of its pattern."""
     groups = {name: text or "" for name, text in match.groupdict().items()}
     name = groups.get("name", "").strip(".,")
-    same = [token for token in tokens if token.name.lower() == name.lower() or token.text[1:-1] == name]
-    token = same[0] if same else None
+    matching = [token for token in tokens if token.name.lower() == name.lower() or token.text[1:-1] == name]
+    token = matching[0] if matching else None
     start = token.start if token else query.find(name) if name else -1
-    if "type" in groups and len(same) > 1:  # any of them may be meant
+    if "type" in groups and len(matching) > 1:  # any of them may be meant
         start = -1
-    shown = name if token is None or token.kind == "string" else token.name
+    display_name = name if token is None or token.kind == "string" else token.name
     return {
-        "name": shown,
+        "name": display_name,
         "at": f" ({place(query, start)})" if start >= 0 else "",
-        "function": f"the {'function' if name.isidentifier() else 'operator'} {shown if token else name.lower()}",
+        "function": f"the {'function' if name.isidentifier() else 'operator'} {display_name if token else name.lower()}",
         "type": groups["type"].lower() if "form" in groups else _type(groups.get("type", "")),
         "types": " and ".join(_type(part) for part in groups.get("types", "").split(",") if part) or "nothing",
         "wanted": _type(groups.get("wanted") or groups.get("choice", "")),
@@ -487,12 +487,12 @@ def _type(name: str) -> str:
 
 
 def _syntax_error(match: re.Match[str], query: str, sent: str) -> str:
-    """Return the sentence for a syntax error, with its position where the query was sent as it was written up to there."""
+    """Return the sentence for a syntax error, with its position if the query was not rewritten before that position."""
     lines = sent.split("\n")
     row, column = int(match[1]) - 1, int(match[2])
     offset = sum(len(line) + 1 for line in lines[:row]) + column
     if offset >= len(query.rstrip(" ;\n")):
         return "the query has a syntax error: it ends too early"
-    near = re.match(r"\w+|.", query[offset:], re.DOTALL)
-    where = f" at {place(query, offset)}, near {near[0]!r}," if near and query.startswith(sent[:offset]) else ""
-    return f"the query has a syntax error{where} or a form of Cypher that the embedded engine does not have"
+    next_text = re.match(r"\w+|.", query[offset:], re.DOTALL)
+    location = f" at {place(query, offset)}, near {next_text[0]!r}," if next_text and query.startswith(sent[:offset]) else ""
+    return f"the query has a syntax error{location} or a form of Cypher that the embedded engine does not have"

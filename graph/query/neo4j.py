@@ -93,7 +93,7 @@ class _Call:
     def __init__(self, driver: neo4j.Driver, database: str | None, slots: _Slots) -> None:
         self.driver, self.database, self.slots = driver, database, slots
         self.tag = uuid.uuid4().hex
-        self.late = self.cut = False
+        self.late = self.disconnected = False
         self._state = threading.Lock()
         self._freed = False
         self._connection: Any = None
@@ -112,17 +112,17 @@ class _Call:
             with self._state:
                 self._connection = None  # from now on it may go back to the pool and serve another query
 
-    def result(self, ask: Callable[[], QueryResult], seconds: float) -> QueryResult | None:
-        """Return what ``ask`` returns, or raise what it raises; None when that takes more than ``seconds``."""
+    def result(self, execute: Callable[[], QueryResult], seconds: float) -> QueryResult | None:
+        """Return what ``execute`` returns, or raise what it raises; None when that takes more than ``seconds``."""
         answer: Future[QueryResult] = Future()
 
         def work() -> None:
             try:
-                answer.set_result(ask())
+                answer.set_result(execute())
             except BaseException as error:
                 answer.set_exception(error)
             finally:
-                if not self.cut:
+                if not self.disconnected:
                     self._free()
 
         try:
@@ -153,38 +153,38 @@ class _Call:
 
     def _watch(self) -> None:
         """Close the connection once the server lists the transaction; free the slot once it no longer does."""
-        heard, missed, pause = time.monotonic(), 0, _FIRST_POLL
+        last_answer, polls_without_it, pause = time.monotonic(), 0, _FIRST_POLL
         while not self._freed:
             try:
                 listed, server = _listed(self.driver, self.database, self.tag)
             except neo4j.exceptions.DriverError as error:
                 if type(error) is neo4j.exceptions.DriverError:  # the driver was closed
                     break
-                heard = time.monotonic()  # no server answers, so nothing is known about the query
+                last_answer = time.monotonic()  # no server answers, so nothing is known about the query
             except neo4j.exceptions.Neo4jError as error:
                 refused = isinstance(error, neo4j.exceptions.Forbidden) or (error.code or "").startswith(_REFUSED)
-                if refused and not self.cut:
+                if refused and not self.disconnected:
                     return
-                heard = time.monotonic()  # such as a timeout of this query in a busy server
+                last_answer = time.monotonic()  # such as a timeout of this query in a busy server
             else:
                 if server == self._server:
-                    heard, missed = time.monotonic(), 0 if listed else missed + 1
-                    if listed or missed > 1:  # not listed and no answer either: a server out of stack may send none
+                    last_answer, polls_without_it = time.monotonic(), 0 if listed else polls_without_it + 1
+                    if listed or polls_without_it > 1:  # not listed and no answer either: a server out of stack may send none
                         self._close_connection()
-                    if missed and self.cut:
+                    if polls_without_it and self.disconnected:
                         break
-                elif self.cut and time.monotonic() - heard > _LOST:
+                elif self.disconnected and time.monotonic() - last_answer > _LOST:
                     break
             time.sleep(pause)
             pause = min(1.5 * pause, _LAST_POLL)
-        if self.cut:
+        if self.disconnected:
             self._free()
 
     def _close_connection(self) -> None:
         """Close the connection, if the driver's call still waits for the server on it."""
         with self._state:
-            if self._connection is not None and not self.cut:
-                self.cut = True
+            if self._connection is not None and not self.disconnected:
+                self.disconnected = True
                 with suppress(OSError):
                     self._connection.kill()
 
@@ -224,7 +224,7 @@ def run_neo4j(
     slots.take(timeout, AT_ONCE if at_once is None else at_once)
     call = _Call(driver, database, slots)
 
-    def ask() -> QueryResult:
+    def execute() -> QueryResult:
         with driver.session(
             database=database, bookmarks=bookmarks, default_access_mode=neo4j.READ_ACCESS, fetch_size=min(limit + 1, _FETCH)
         ) as session:
@@ -236,16 +236,16 @@ def run_neo4j(
             finally:
                 transaction.close()
 
-    def ask_again() -> QueryResult:
+    def execute_with_retry() -> QueryResult:
         try:
-            return ask()
+            return execute()
         except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired):
             if call.late:  # the caller has already got QueryTimeout
                 raise
-            return ask()  # the connection may have been from before a restart of the server
+            return execute()  # the connection may have been from before a restart of the server
 
     try:
-        result = call.result(ask_again, timeout + GRACE)
+        result = call.result(execute_with_retry, timeout + GRACE)
     except neo4j.exceptions.Neo4jError as error:
         raise _server_error(error, timeout) from error
     except (neo4j.exceptions.ServiceUnavailable, neo4j.exceptions.SessionExpired) as error:

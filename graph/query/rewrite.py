@@ -75,8 +75,9 @@ class _Rewriter(Statement):
     def __init__(self, query: str, shared: Collection[str], parts: Mapping[str, Sequence[str]]) -> None:
         super().__init__(query)
         self.shortest: set[int] = set()  # indices of the stars of shortest paths
-        self.fulfilled: dict[int, int] = {}  # conditions that a filter has replaced: index of the first token, and after the last
-        self.replaced = self._exact(shared) | self._with_parts(parts)
+        # conditions that a filter has replaced: index of the first token, and after the last
+        self.replaced_conditions: dict[int, int] = {}
+        self.replaced = self._exact_relations(shared) | self._with_parts(parts)
         self.ends = self._ends()
         self.functions: dict[str, Callable[[list[str], int], str]] = {
             "head": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, 1) END",
@@ -92,12 +93,12 @@ class _Rewriter(Statement):
             "reverse": self._reverse,
         }
 
-    def _exact(self, shared: Collection[str]) -> dict[int, str]:
+    def _exact_relations(self, shared: Collection[str]) -> dict[int, str]:
         """Return the texts, by index of the token to replace, that restrict relationships to one of the ``shared`` relations."""
         texts = {}
         for opening, stop, end in self._relationships() if shared else ():
-            named = [token.name for token in self.tokens[opening + 1 : stop] if token.kind in ("word", "quoted")]
-            relations = named if self.tokens[opening + 1].text == ":" else named[1:]
+            names = [token.name for token in self.tokens[opening + 1 : stop] if token.kind in ("word", "quoted")]
+            relations = names if self.tokens[opening + 1].text == ":" else names[1:]
             if not set(relations).intersection(shared):
                 continue
             if len(relations) > 1:
@@ -108,8 +109,8 @@ class _Rewriter(Statement):
                 )  # fmt: skip
             brace = next((i for i in range(stop, end) if self.tokens[i].text == "{"), end)
             restriction = f"relation: '{relations[0]}'"
-            more = ", " if self.tokens[brace + 1].text != "}" else ""
-            texts[brace] = f" {{{restriction}}}]" if brace == end else f"{{{restriction}{more}"
+            separator = ", " if self.tokens[brace + 1].text != "}" else ""
+            texts[brace] = f" {{{restriction}}}]" if brace == end else f"{{{restriction}{separator}"
         return texts
 
     def _with_parts(self, parts: Mapping[str, Sequence[str]]) -> dict[int, str]:
@@ -164,8 +165,8 @@ class _Rewriter(Statement):
         """Return the replacement of the form at ``index`` and the index after it; None when no listed form begins there."""
         if index in self.replaced:
             return self.replaced[index], index + 1
-        if index in self.fulfilled:
-            return "true", self.fulfilled[index]
+        if index in self.replaced_conditions:
+            return "true", self.replaced_conditions[index]
         token, after = self.tokens[index], self.tokens[index + 1]
         before = self.tokens[index - 1] if index else Token("symbol", "", 0, 0)
         name = token.text.lower() if token.kind == "word" and before.text not in (".", ":", "|") else ""
@@ -212,16 +213,19 @@ class _Rewriter(Statement):
                 self.tokens[index], self.tokens[index].text,
                 "of a relationship without direction needs a name for each of its nodes, e.g. (a)-[r]-(b)",
             )  # fmt: skip
-        compared = [token.text for token in self.tokens[end + 1 : end + 4]]
-        if compared[1:2] and compared[0] in ("=", "<>") and compared[1] in nodes and compared[-1] not in (".", "("):
-            side = "_SRC" if start else "_DST"
-            return f"struct_extract({self.tokens[index + 2].text}, '{side}') {compared[0]} id({compared[1]})", end + 3
-        key, following = "", end + 1
+        next_texts = [token.text for token in self.tokens[end + 1 : end + 4]]
+        if next_texts[1:2] and next_texts[0] in ("=", "<>") and next_texts[1] in nodes and next_texts[-1] not in (".", "("):
+            end_key = "_SRC" if start else "_DST"
+            return f"struct_extract({self.tokens[index + 2].text}, '{end_key}') {next_texts[0]} id({next_texts[1]})", end + 3
+        access, following = "", end + 1
         if self.tokens[end + 1].text == "." and self.tokens[end + 2].kind in ("word", "quoted"):
-            key, following = f".{self.tokens[end + 2].text}", end + 3
-        begins = f"struct_extract({self.tokens[index + 2].text}, '_SRC') = id({nodes[0]})"
+            access, following = f".{self.tokens[end + 2].text}", end + 3
+        forwards = f"struct_extract({self.tokens[index + 2].text}, '_SRC') = id({nodes[0]})"
         first, second = nodes if start else nodes[::-1]
-        return f"(CASE WHEN {begins} THEN {first}{key} WHEN NOT {begins} THEN {second}{key} END)", following
+        return (
+            f"(CASE WHEN {forwards} THEN {first}{access} WHEN NOT {forwards} THEN {second}{access} END)",
+            following,
+        )
 
     def _arguments(self, opening: int) -> list[str]:
         """Return the arguments inside the bracket at ``opening``, rewritten."""
@@ -244,17 +248,17 @@ class _Rewriter(Statement):
         """Return the filter of a shortest path, from conditions on all its relationships that ``AND`` joins in its ``WHERE``."""
         if start < 4 or self.tokens[start - 3].text != "=":
             return ""
-        path, everything = self.tokens[start - 4].name, len(self.tokens)
-        following = next(i for i in self.outside(end + 1, everything) if self.tokens[i].upper in CLAUSES or i == everything - 1)
+        path, token_count = self.tokens[start - 4].name, len(self.tokens)
+        following = next(i for i in self.outside(end + 1, token_count) if self.tokens[i].upper in CLAUSES or i == token_count - 1)
         if self.tokens[following].upper != "WHERE":
             return ""
         conditions: list[tuple[int, int]] = []
         begin = following + 1
-        for index in self.outside(begin, everything):
+        for index in self.outside(begin, token_count):
             word = self.tokens[index].upper
             if word in ("OR", "XOR", "NOT"):
                 return ""
-            if word in {*CLAUSES, "AND"} or index == everything - 1:
+            if word in {*CLAUSES, "AND"} or index == token_count - 1:
                 conditions.append((begin, index))
                 begin = index + 1
                 if word != "AND":
@@ -264,13 +268,13 @@ class _Rewriter(Statement):
             texts = [part.text.lower() for part in self.tokens[first : first + 9]]
             if texts[0] not in ("all", "none") or texts[1:2] != ["("] or self.closing[first + 1] != last - 1:
                 continue
-            listed = texts[3:6] == ["in", "relationships", "("] and texts[7:] == [")", "where"]
-            if listed and self.tokens[first + 6].name == path:
+            is_over_path = texts[3:6] == ["in", "relationships", "("] and texts[7:] == [")", "where"]
+            if is_over_path and self.tokens[first + 6].name == path:
                 condition = self.render(first + 9, last - 1)
                 filters[first, last] = self.tokens[first + 2].text, condition if texts[0] == "all" else f"NOT ({condition})"
         if len({name for name, _ in filters.values()}) != 1:
             return ""
-        self.fulfilled |= dict(filters.keys())
+        self.replaced_conditions |= dict(filters.keys())
         name = next(name for name, _ in filters.values())
         return f" ({name}, {_NODE_OF_PATH} | WHERE {' AND '.join(f'({condition})' for _, condition in filters.values())})"
 
@@ -292,25 +296,25 @@ class _Rewriter(Statement):
 
     def _reduce(self, index: int, end: int) -> str:
         """Return a ``reduce`` that adds numbers as a sum over a list."""
-        name, first = self.tokens[index + 2].text, self.tokens[index + 4]
+        name, initial = self.tokens[index + 2].text, self.tokens[index + 4]
         item = index + 6
         bar = next((i for i in self.outside(index + 8, end) if self.tokens[i].text == "|"), end)
         body = self.tokens[bar + 1 : end]
-        adds = (
-            first.kind == "number"
+        is_sum = (
+            initial.kind == "number"
             and self.tokens[index + 5].text == ","
             and self.tokens[item + 1].upper == "IN"
             and [token.text for token in body[:2]] == [name, "+"]
             and not {token.text for token in body[2:]} & {name, *_COMPARISONS}
         )
-        if not adds:
+        if not is_sum:
             raise self.invalid(
                 self.tokens[index], "reduce",
                 "runs on the embedded engine as a sum only, reduce(s = 0, x IN l | s + …); otherwise use UNWIND or list_reduce",
             )  # fmt: skip
         values = f"list_transform({self.render(item + 2, bar)}, {self.tokens[item].text} -> ({self.render(bar + 3, end)}))"
-        known = f"size(list_filter({values}, {name} -> {name} IS NULL)) = 0"
-        return f"CASE WHEN {known} THEN {first.text} + coalesce(list_sum({values}), 0) END"
+        has_no_null = f"size(list_filter({values}, {name} -> {name} IS NULL)) = 0"
+        return f"CASE WHEN {has_no_null} THEN {initial.text} + coalesce(list_sum({values}), 0) END"
 
     def _bracket(self, index: int, before: Token, after: Token) -> tuple[str, int] | None:
         """Rewrite a list comprehension, an element of a list, a slice, or a relationship of variable length."""
@@ -325,21 +329,21 @@ class _Rewriter(Statement):
 
     def _position(self, index: int, end: int) -> tuple[str, int] | None:
         """Return the subscript ``[…]`` with positions that count from 1."""
-        inner = self.tokens[index + 1 : end]
-        dots = [i for i, token in enumerate(inner) if token.text == ".."]
-        if len(inner) == 1 and inner[0].kind == "string" and inner[0].text[1:-1].isidentifier():
-            return f".`{inner[0].text[1:-1]}`", end + 1
-        if any(token.text == ":" for token in inner) or (len(inner) == 1 and inner[0].kind in ("string", "parameter")):
+        tokens = self.tokens[index + 1 : end]
+        dots = [i for i, token in enumerate(tokens) if token.text == ".."]
+        if len(tokens) == 1 and tokens[0].kind == "string" and tokens[0].text[1:-1].isidentifier():
+            return f".`{tokens[0].text[1:-1]}`", end + 1
+        if any(token.text == ":" for token in tokens) or (len(tokens) == 1 and tokens[0].kind in ("string", "parameter")):
             return None
         if dots:
-            low, high = self._number(inner[: dots[0]]), self._number(inner[dots[0] + 1 :])
+            low, high = self._number(tokens[: dots[0]]), self._number(tokens[dots[0] + 1 :])
             if low is None or high is None or min(low or 0, high or 0) < 0:
                 raise self.invalid(
                     self.tokens[index], "a slice",
                     "needs whole numbers >= 0 on the embedded engine, e.g. [0..3]; use list_slice(list, from 1, to) otherwise",
                 )  # fmt: skip
-            return f"[{low + 1}:{high if inner[dots[0] + 1 :] else ''}]", end + 1
-        number = self._number(inner)
+            return f"[{low + 1}:{high if tokens[dots[0] + 1 :] else ''}]", end + 1
+        number = self._number(tokens)
         if number is not None:
             return f"[{number + 1 if number >= 0 else number}]", end + 1
         text = self.render(index + 1, end)
@@ -427,8 +431,8 @@ def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
     """Refuse names of a validated query that the embedded engine would confuse, with their position."""
     for token in checker.labels:
         if token.name not in LABELS:
-            same = [label for label in LABELS if label.lower() == token.name.lower()]
-            hint = f"did you mean {same[0]}?" if same else f"its labels are {', '.join(LABELS)}"
+            case_variants = [label for label in LABELS if label.lower() == token.name.lower()]
+            hint = f"did you mean {case_variants[0]}?" if case_variants else f"its labels are {', '.join(LABELS)}"
             raise unknown(checker, token, "node label", hint)
     for before, token in pairwise(checker.labels):
         if checker.query[before.end : token.start].strip() == ":":
@@ -436,19 +440,19 @@ def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
                 f"no node has both labels, {before.name} and {token.name} ({checker.place(before)}); "
                 f"write {before.name}|{token.name} for either"
             )
-    first: dict[str, Token] = {}
+    first_tokens: dict[str, Token] = {}
     for token in checker.variables:
-        other = first.setdefault(token.name.lower(), token)
-        if other.name != token.name:
+        first_token = first_tokens.setdefault(token.name.lower(), token)
+        if first_token.name != token.name:
             raise QueryInvalid(
-                f"the names {other.name} and {token.name} ({checker.place(token)}) differ only in case, which the "
+                f"the names {first_token.name} and {token.name} ({checker.place(token)}) differ only in case, which the "
                 "embedded engine does not distinguish; rename one of them"
             )
     keys = {token.name for token in checker.keys} | set(_keys(parameters))
-    known = {name.lower(): name for name in (*sorted(keys), *PROPERTIES)}
+    names_by_lower_case = {name.lower(): name for name in (*sorted(keys), *PROPERTIES)}
     for token, name in [*((token, token.name) for token in checker.properties), *_subscripted(checker)]:
-        if name not in keys | PROPERTIES and name.lower() in known:
-            raise unknown(checker, token, "property", f"did you mean {known[name.lower()]}?")
+        if name not in keys | PROPERTIES and name.lower() in names_by_lower_case:
+            raise unknown(checker, token, "property", f"did you mean {names_by_lower_case[name.lower()]}?")
 
 
 def unknown(checker: Checker, token: Token, kind: str, hint: str) -> QueryInvalid:
@@ -464,18 +468,18 @@ def shared_relations(checker: Checker, stored: Callable[[str], Collection[str]])
     ``stored`` returns the exact names of the relations in the table of the given one, none when there is no such table. A
     relation that is neither in the graph nor one of ConceptNet or ATOMIC raises :class:`QueryInvalid`.
     """
-    named = {token.name for token in checker.relations}
+    query_relations = {token.name for token in checker.relations}
     shared = set()
     for token in checker.relations:
         names = stored(token.name)
         if token.name not in names and token.name not in (*LINK_RELATIONS, *RELATIONS):
             candidates = sorted({*LINK_RELATIONS, *RELATIONS, *names})
-            near = [name for name in candidates if name.lower() == token.name.lower()] or get_close_matches(
+            similar = [name for name in candidates if name.lower() == token.name.lower()] or get_close_matches(
                 token.name, candidates, 1
             )
-            hint = f"did you mean {near[0]}?" if near else "tacit info GRAPH lists what it holds"
+            hint = f"did you mean {similar[0]}?" if similar else "tacit info GRAPH lists what it holds"
             raise unknown(checker, token, "relation", hint)
-        if not named.issuperset(names):
+        if not query_relations.issuperset(names):
             shared.add(token.name)
     return shared
 

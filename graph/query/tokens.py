@@ -127,8 +127,8 @@ def _folds(word: str) -> str:
 
     The German sharp s is allowed: it becomes two letters, and the engines compare letter by letter.
     """
-    unusual = (letter for letter in word if not letter.isascii() and letter not in "ßẞ")
-    return "".join(fold for letter in unusual for fold in (letter.upper(), letter.lower(), letter.casefold()))
+    non_ascii = (letter for letter in word if not letter.isascii() and letter not in "ßẞ")
+    return "".join(fold for letter in non_ascii for fold in (letter.upper(), letter.lower(), letter.casefold()))
 
 
 # The allow-list

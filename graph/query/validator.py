@@ -104,7 +104,7 @@ class Checker(Statement):
         return self.tokens[0].upper == "EXPLAIN" and len(self.tokens) > 2
 
     @property
-    def here(self) -> Token:
+    def current(self) -> Token:
         """The current token."""
         return self.tokens[self.position]
 
@@ -129,14 +129,14 @@ class Checker(Statement):
     def enter(self, frame: Frame, count: int) -> None:
         """Push ``frame``, whose bracket is the last of the next ``count`` tokens."""
         if len(self.frames) > MAX_DEPTH:
-            raise self.refused(self.here, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
+            raise self.refused(self.current, f"a bracket inside {MAX_DEPTH} others", "nest less deeply")
         self.position += count
         frame.start = self.position - 1
         self.frames.append(frame)
 
     def dotted(self) -> tuple[str, int]:
         """Return the dotted name at the current token and its number of tokens."""
-        names, count = [self.here.name], 1
+        names, count = [self.current.name], 1
         while self.ahead(count).text == "." and self.ahead(count + 1).kind in ("word", "quoted"):
             names.append(self.ahead(count + 1).name)
             count += 2
@@ -144,14 +144,14 @@ class Checker(Statement):
 
     def run(self) -> None:
         """Go through all tokens."""
-        if self.here.kind == "end":
+        if self.current.kind == "end":
             raise QueryRefused("the query is empty; write one such as MATCH (c:Concept) RETURN c.text LIMIT 10")
         if len(self.tokens) > MAX_TOKENS:
             raise QueryRefused(f"the query has {len(self.tokens):,} words and symbols; keep it to {MAX_TOKENS:,}")
         if self.explains:
             self.position += 1
         while self.position < len(self.tokens) - 1:
-            token, frame = self.here, self.frames[-1]
+            token, frame = self.current, self.frames[-1]
             if token.kind == "symbol":
                 self._symbol(token, frame)
             elif token.kind == "word" and self._keyword(token, frame):
@@ -216,14 +216,16 @@ class Checker(Statement):
         """Accept ``token`` as a keyword; return False when it is a name in this position."""
         word = token.upper
         if self._is_key(frame):
-            self._key(token)
+            self._record_key(token)
             self.take(2, "operand")
             return True
         if frame.state == "operand":
-            ends = frame.query and self.before in _ENDERS and word in CLAUSES
-            if (word == "IS" and self._when()) or (frame.query and self.before == ">" and word == "AS" and self._named()):
+            begins_clause = frame.query and self.before in _ENDERS and word in CLAUSES
+            if (word == "IS" and self._is_when_test()) or (
+                frame.query and self.before == ">" and word == "AS" and self._is_alias()
+            ):
                 return self._operator(token, frame)
-            return self._clause(token, frame) if ends else self._prefix(token, frame)
+            return self._clause(token, frame) if begins_clause else self._prefix(token, frame)
         if frame.query and word in CLAUSES:
             return self._clause(token, frame)
         if frame.state == "clause":
@@ -233,11 +235,11 @@ class Checker(Statement):
             raise self.refused(token, self.describe(token))
         return self._operator(token, frame)
 
-    def _when(self) -> bool:
+    def _is_when_test(self) -> bool:
         """Return whether the current IS begins a test of its own, as in ``CASE x WHEN IS NULL``."""
         return self.before.upper() == "WHEN" and (self.ahead().upper in ("NULL", "NOT", "TYPED") or self.ahead().text == "::")
 
-    def _named(self) -> bool:
+    def _is_alias(self) -> bool:
         """Return whether the current AS gives an alias to the type before it, which ends with ``>``."""
         after = self.ahead(2)
         return self.ahead().kind in ("word", "quoted") and (after.text in ("", ",", ";") or after.upper in CLAUSES)
@@ -251,8 +253,8 @@ class Checker(Statement):
             self.frames[-1].state = "operator"
             self.enter(Frame("{", query=True, state="clause"), 2)
             return True
-        names = following.kind == "end" or following.text in (",", ")", "]", "}", ".", "=")
-        if (word in PREFIXES and not names) or (word in PATHS and (following.upper in PATHS or following.kind == "number")):
+        is_name = following.kind == "end" or following.text in (",", ")", "]", "}", ".", "=")
+        if (word in PREFIXES and not is_name) or (word in PATHS and (following.upper in PATHS or following.kind == "number")):
             self.take(1, "operand")
             return True
         return False
@@ -263,7 +265,7 @@ class Checker(Statement):
             self.take(1, "operand")
         elif word == "AS" and following.kind in ("word", "quoted"):
             self.position += 1
-            self._plain(following)
+            self._check_bare_name(following)
             self.variables += [] if frame.call else [following]
             self.take(1, "operator")
         elif word in ("STARTS", "ENDS") and following.upper == "WITH":
@@ -318,7 +320,7 @@ class Checker(Statement):
         name, parts = self.dotted()
         if name.lower() not in PROCEDURES[self.dialect]:
             raise self.refused(
-                self.here, f"CALL {name[:60]}", f"the procedures {', '.join(sorted(PROCEDURES[self.dialect]))} are allowed"
+                self.current, f"CALL {name[:60]}", f"the procedures {', '.join(sorted(PROCEDURES[self.dialect]))} are allowed"
             )
         frame.clause = "CALL"
         self.take(parts, "operator")
@@ -341,18 +343,18 @@ class Checker(Statement):
             return
         label = self.before in (":", "|", "&", "!") and frame.opener in ("(", "[")
         if not label and count == 1:
-            self._plain(token)
-        self._note(token, frame)
+            self._check_bare_name(token)
+        self._record_name(token, frame)
         self.properties += self.tokens[self.position + 2 : self.position + count : 2]
         self.take(count, "operator")
 
-    def _note(self, token: Token, frame: Frame) -> None:
+    def _record_name(self, token: Token, frame: Frame) -> None:
         """Keep the name ``token`` by its use."""
         pattern = self._is_pattern(frame)
         if pattern and self.before in (":", "|", "&", "!") and ":" in [part.text for part in self.tokens[frame.start + 1 :][:2]]:
             (self.labels if frame.opener == "(" else self.relations).append(token)
         elif self._is_key(frame):
-            self._key(token)
+            self._record_key(token)
         elif token.upper not in ("TRUE", "FALSE", "NULL") and (self.before != ":" or frame.opener == "{"):
             self.variables.append(token)
 
@@ -364,15 +366,15 @@ class Checker(Statement):
         """Return whether the current name is the key of a map."""
         return frame.opener == "{" and not frame.query and self.before in ("{", ",") and self.ahead().text == ":"
 
-    def _key(self, token: Token) -> None:
+    def _record_key(self, token: Token) -> None:
         (self.properties if self._is_pattern(self.frames[-2]) else self.keys).append(token)
 
-    def _plain(self, token: Token) -> None:
+    def _check_bare_name(self, token: Token) -> None:
         """Refuse a bare name such as CREATE unless the next token shows that only a name can occur here."""
         following = self.ahead()
-        joined = following.kind == "word" and following.upper in CLAUSES | OPERATORS | ENDINGS
-        ended = following.kind == "end" or (following.kind == "symbol" and following.text not in ("(", "[", "{"))
-        if token.upper in HARD and (self.before in _ENDERS or not (joined or ended)):
+        before_keyword = following.kind == "word" and following.upper in CLAUSES | OPERATORS | ENDINGS
+        before_symbol = following.kind == "end" or (following.kind == "symbol" and following.text not in ("(", "[", "{"))
+        if token.upper in HARD and (self.before in _ENDERS or not (before_keyword or before_symbol)):
             raise self.refused(token, token.upper)
 
     def columns(self) -> list[str] | None:
@@ -404,10 +406,10 @@ class Checker(Statement):
             return self.query
         word, position = self.top[-1]
         if word == "LIMIT":
-            own = self.tokens[position + 1]
-            larger = own.kind == "number" and own.text.isdecimal() and int(own.text) > rows
-            larger = larger and self.tokens[position + 2].text in ("", ";")
-            return f"{self.query[: own.start]}{rows}{self.query[own.end :]}" if larger else self.query
+            number = self.tokens[position + 1]
+            is_larger = number.kind == "number" and number.text.isdecimal() and int(number.text) > rows
+            is_larger = is_larger and self.tokens[position + 2].text in ("", ";")
+            return f"{self.query[: number.start]}{rows}{self.query[number.end :]}" if is_larger else self.query
         end = self.tokens[-3 if self.tokens[-2].text == ";" else -2].end
         return f"{self.query[:end]}\nLIMIT {rows}"
 
@@ -432,7 +434,7 @@ def check_parameters(parameters: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(parameters, Mapping):
         raise InputError("a query's parameters must be a dictionary from names to values")
     budget = [MAX_BYTES]
-    return {_key(name, "a parameter's name"): _value(value, str(name), _DEPTH, budget) for name, value in parameters.items()}
+    return {_text(name, "a parameter's name"): _value(value, str(name), _DEPTH, budget) for name, value in parameters.items()}
 
 
 def _value(value: Any, name: str, depth: int, budget: list[int]) -> Any:
@@ -446,18 +448,18 @@ def _value(value: Any, name: str, depth: int, budget: list[int]) -> Any:
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, str):
-        return _key(value, f"${name}")
+        return _text(value, f"${name}")
     if isinstance(value, (list, tuple)):
         return [_value(item, name, depth - 1, budget) for item in value]
     if isinstance(value, Mapping):
-        return {_key(key, f"a key in ${name}"): _value(item, name, depth - 1, budget) for key, item in value.items()}
-    shown = f"the number {value!r}" if isinstance(value, (int, float)) else f"a value of type {type(value).__name__}"
+        return {_text(key, f"a key in ${name}"): _value(item, name, depth - 1, budget) for key, item in value.items()}
+    kind = f"the number {value!r}" if isinstance(value, (int, float)) else f"a value of type {type(value).__name__}"
     raise InputError(
-        f"${name} holds {shown}; give text, 64-bit integers, finite numbers, booleans, None, or lists and dictionaries of them"
+        f"${name} holds {kind}; give text, 64-bit integers, finite numbers, booleans, None, or lists and dictionaries of them"
     )
 
 
-def _key(text: Any, what: str) -> str:
+def _text(text: Any, what: str) -> str:
     if not isinstance(text, str) or "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InputError(f"{what} is not plain text ({text!a}); give characters other than NUL and lone surrogates")
     return str(text)
@@ -469,7 +471,7 @@ def uniform(values: dict[str, Any]) -> dict[str, Any]:
     Dictionaries in one list get the same keys in the same order, with None for missing ones; mixed lists raise
     :class:`InputError`.
     """
-    return {name: _fill(value, _shape(value, name)) for name, value in values.items()}
+    return {name: _filled(value, _shape(value, name)) for name, value in values.items()}
 
 
 def _shape(value: Any, name: str) -> Any:
@@ -498,9 +500,9 @@ def _merged(shape: Any, other: Any, name: str) -> Any:
     raise InputError(f"${name} mixes {' and '.join(kinds)} in one list; the embedded engine takes lists of one type")
 
 
-def _fill(value: Any, shape: Any) -> Any:
+def _filled(value: Any, shape: Any) -> Any:
     if isinstance(value, list):
-        return [_fill(item, shape[0]) for item in value]
+        return [_filled(item, shape[0]) for item in value]
     if isinstance(value, dict):
-        return {key: _fill(value.get(key), shape[key]) for key in sorted(shape)}
+        return {key: _filled(value.get(key), shape[key]) for key in sorted(shape)}
     return value

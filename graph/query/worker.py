@@ -161,14 +161,14 @@ def _lines(source: int, idle: float) -> Any:
     while True:
         if os.name == "posix" and not select.select([source], [], [], idle)[0]:
             return
-        read = os.read(source, 1 << 16)
-        if not read:
+        data = os.read(source, 1 << 16)
+        if not data:
             return
-        *lines, unfinished = (unfinished + read).split(b"\n")
+        *lines, unfinished = (unfinished + data).split(b"\n")
         yield from lines
 
 
-def _end_with(source: int, query: bool) -> None:
+def _exit_with_client(source: int, query: bool) -> None:
     """While a ``query`` runs, let SIGIO end this process as soon as no process holds the other end of its input."""
     if not sys.platform.startswith("linux"):
         return
@@ -181,10 +181,10 @@ def _end_with(source: int, query: bool) -> None:
 
 def main(file: str, pool: int, heap: int, idle: float) -> None:
     """Serve requests until the input ends."""
-    source, target = os.dup(0), os.dup(1)
-    empty = os.open(os.devnull, os.O_RDWR)
+    requests, answers = os.dup(0), os.dup(1)
+    null_device = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
-        os.dup2(empty, stream)
+        os.dup2(null_device, stream)
     if hasattr(os, "nice"):
         os.nice(_NICE)
     if hasattr(signal, "SIGXFSZ"):
@@ -194,7 +194,7 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
     def send(answer: str) -> None:
         data = (answer + "\n").encode("utf-8", "replace")
         while data:
-            data = data[os.write(target, data) :]
+            data = data[os.write(answers, data) :]
 
     try:
         session = Session(file, pool, heap)
@@ -202,20 +202,20 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
         send(_failure("open", str(error)))
         return
     send("{}")
-    for line in _lines(source, idle):
+    for line in _lines(requests, idle):
         request = json.loads(line)
-        _end_with(source, True)
+        _exit_with_client(requests, True)
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, request["timeout"] + GRACE)
         try:
-            answer, whole = session.answer(request), True
+            answer = session.answer(request)
         except MemoryError:
-            answer, whole = _failure("memory"), False
+            answer = _failure("memory")
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
-        _end_with(source, False)
+        _exit_with_client(requests, False)
         send(answer)
-        if not whole or answer.startswith('{"failed": "memory"'):
+        if answer.startswith('{"failed": "memory"'):
             break
     os._exit(0)
 
