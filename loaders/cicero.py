@@ -88,9 +88,9 @@ def read_candidates(path: str | os.PathLike[str], *, strict: bool = False) -> It
 
 
 def _records(
-    path: str | os.PathLike[str], parse: Callable[[Any, int], T], wanted: str, holds: str, strict: bool
+    path: str | os.PathLike[str], parse: Callable[[Any, int], T], fields: str, content: str, strict: bool
 ) -> Iterator[T | ItemError]:
-    columns = Columns(lambda _: False, f"{wanted} as JSON", holds)
+    columns = Columns(lambda _: False, f"{fields} as JSON", content)
     return parsed_rows(ByteSource(path), columns, parse, strict=strict, id_field="ID")
 
 
@@ -105,12 +105,12 @@ def _instance(value: Any, _: int) -> Instance:
 
 def _candidates(value: Any, line: int) -> Candidates:
     data = json_object(value, _CANDIDATES)
-    name, target, question, texts = (data.get(field) for field in ("ID", "Target", "Question", "Candidates"))
-    if not isinstance(name, str) or not name.strip():
+    dialogue_id, target, question, texts = (data.get(key) for key in ("ID", "Target", "Question", "Candidates"))
+    if not isinstance(dialogue_id, str) or not dialogue_id.strip():
         raise BrokenRecord(f"ID is missing or not a text; expected {_CANDIDATES}")
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text.strip() for text in texts):
         raise BrokenRecord("Candidates is not a list of texts")
-    for field, text in (("Target", target), ("Question", question)):
+    for key, text in (("Target", target), ("Question", question)):
         if text is not None and not isinstance(text, str):
-            raise BrokenRecord(f"{field} is not a text")
-    return Candidates(line, name, target, None if question is None else question_of(question), tuple(texts))
+            raise BrokenRecord(f"{key} is not a text")
+    return Candidates(line, dialogue_id, target, None if question is None else question_of(question), tuple(texts))

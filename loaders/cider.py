@@ -22,7 +22,7 @@ from .io import ByteSource
 from .records import Columns
 
 _NAMES = ("id", "utterances", "triplets")
-_WANTED = ", ".join(_NAMES)
+_FIELDS = ", ".join(_NAMES)
 _SPEAKER = re.compile(r"(?:\A|\s{2,})([AB]): ")
 _NOWHERE = [-1, -1]
 
@@ -81,17 +81,17 @@ def read_cider(path: str | os.PathLike[str], *, strict: bool = False) -> Iterato
             cannot be used.
         DamagedInput: under ``strict``, the file ends early.
     """
-    columns = Columns(lambda _: False, _WANTED + " as JSON", "CIDER dialogues")
+    columns = Columns(lambda _: False, _FIELDS + " as JSON", "CIDER dialogues")
     return parsed_rows(ByteSource(path), columns, _dialogue, strict=strict)
 
 
 def _dialogue(value: Any, _: int) -> MarkedDialogue:
-    data = json_object(value, _WANTED)
+    data = json_object(value, _FIELDS)
     missing = [name for name in _NAMES if data.get(name) is None]
     if missing:
-        raise BrokenRecord(f"{missing[0]} is missing; expected {_WANTED}")
-    name, text, triplets = (data[field] for field in _NAMES)
-    if not isinstance(name, str) or not name.strip():
+        raise BrokenRecord(f"{missing[0]} is missing; expected {_FIELDS}")
+    dialogue_id, text, triplets = (data[field] for field in _NAMES)
+    if not isinstance(dialogue_id, str) or not dialogue_id.strip():
         raise BrokenRecord("the id is not a text")
     if not isinstance(text, str):
         raise BrokenRecord("the utterances are not one text")
@@ -103,7 +103,7 @@ def _dialogue(value: Any, _: int) -> MarkedDialogue:
     ends = [*(match.start() for match in speakers[1:]), len(text)]
     bounds = [(match.end(), end) for match, end in zip(speakers, ends, strict=True)]
     marked = tuple(_triplet(triplet, f"triplet {number}", text, bounds) for number, triplet in enumerate(triplets, 1))
-    return MarkedDialogue(name, tuple(text[start:end].rstrip() for start, end in bounds), marked)
+    return MarkedDialogue(dialogue_id, tuple(text[start:end].rstrip() for start, end in bounds), marked)
 
 
 def _triplet(data: Any, what: str, text: str, bounds: list[tuple[int, int]]) -> MarkedTriplet:
@@ -117,24 +117,23 @@ def _triplet(data: Any, what: str, text: str, bounds: list[tuple[int, int]]) -> 
     except InputError as error:
         raise BrokenRecord(f"{what}: {error}") from None
     latent = data.get("latent") is True
-    head, tail = (_span(data, side, latent, what, text, bounds) for side in ("head", "tail"))
+    head, tail = (_span(data, end_name, latent, what, text, bounds) for end_name in ("head", "tail"))
     return MarkedTriplet(head, relation, tail)
 
 
-def _span(data: dict[str, Any], side: str, latent: bool, what: str, text: str, bounds: list[tuple[int, int]]) -> Span:
-    wording, position = data.get(side), data.get(f"{side}pos")
+def _span(data: dict[str, Any], end_name: str, latent: bool, what: str, text: str, bounds: list[tuple[int, int]]) -> Span:
+    wording, position = data.get(end_name), data.get(f"{end_name}pos")
     if not isinstance(wording, str) or not wording.strip():
-        raise BrokenRecord(f"the {side} of {what} is not a text")
+        raise BrokenRecord(f"the {end_name} of {what} is not a text")
     if latent and position == _NOWHERE:
         return Span(wording)
-    if not (isinstance(position, list) and len(position) == 2 and all(type(offset) is int for offset in position)):
-        raise BrokenRecord(f"the position of the {side} of {what} is {position!r}, not two offsets in the utterances")
+    pair = isinstance(position, list) and len(position) == 2 and all(type(offset) is int for offset in position)
+    if not (pair and 0 <= position[0] < position[1] <= len(text)):
+        raise BrokenRecord(f"the position of the {end_name} of {what} is {position!r}, not two offsets in the utterances")
     start, end = position
-    if not 0 <= start < end <= len(text):
-        raise BrokenRecord(f"the position of the {side} of {what} is {position!r}, not two offsets in the utterances")
     if text[start:end] != wording:
-        raise BrokenRecord(f"the {side} of {what} is {wording!r}, but its position has {text[start:end]!r}")
-    for turn, (begin, stop) in enumerate(bounds):
-        if begin <= start and end <= stop:
-            return Span(wording, turn, start - begin, end - begin)
-    raise BrokenRecord(f"the {side} of {what} is not within one turn")
+        raise BrokenRecord(f"the {end_name} of {what} is {wording!r}, but its position has {text[start:end]!r}")
+    for turn, (turn_start, turn_end) in enumerate(bounds):
+        if turn_start <= start and end <= turn_end:
+            return Span(wording, turn, start - turn_start, end - turn_start)
+    raise BrokenRecord(f"the {end_name} of {what} is not within one turn")

@@ -92,7 +92,7 @@ class ConceptNetReader(Reader[Assertion]):
         self._relations = None if relations is None else frozenset(_wanted_relation(name) for name in relations)
         self._datasets = None if datasets is None else tuple(sorted({_wanted_dataset(name) for name in datasets}))
         self._min_weight = _wanted_weight(min_weight)
-        self._names: dict[str, str] = {}
+        self._relation_names: dict[str, str] = {}
         self._details: dict[str, Any] = {}
         options: dict[str, Any] = {}
         if self._languages is not None:
@@ -108,21 +108,21 @@ class ConceptNetReader(Reader[Assertion]):
     def _rows(self) -> Iterator[Assertion]:
         languages = self._languages
         for block in blocks(self.source):
-            foreign = 0
+            in_other_languages = 0
             for number, text in self._texts(block):
                 match = _LINE.fullmatch(text)
                 if match is None:
                     self._leave_out(number, text)
                     continue
-                uri, head, head_language, tail, tail_language, rest = match.groups()
+                uri, head, head_language, tail, tail_language, json_text = match.groups()
                 if languages is not None and not (head_language in languages and tail_language in languages):
-                    foreign += 1
+                    in_other_languages += 1
                     continue
-                row = self._row(number, text, uri, head, tail, rest)
+                row = self._row(number, text, uri, head, tail, json_text)
                 if row is not None:
                     yield row
-            if foreign:
-                self.drop(LANGUAGE, foreign)
+            if in_other_languages:
+                self.drop(LANGUAGE, in_other_languages)
 
     def _texts(self, block: Block) -> Iterator[tuple[int, str]]:
         """Return the numbers and texts of the lines of a block, after rejecting those that are not text or too long."""
@@ -151,16 +151,16 @@ class ConceptNetReader(Reader[Assertion]):
         else:
             self.reject(number, reason, text)
 
-    def _row(self, number: int, line: str, uri: str, head: str, tail: str, rest: str) -> Assertion | None:
+    def _row(self, number: int, line: str, uri: str, head: str, tail: str, json_text: str) -> Assertion | None:
         """Return the assertion in ``line``, or None after counting it as dropped or rejected."""
-        relation = self._names.get(uri) or self._cached_relation(uri)
+        relation = self._relation_names.get(uri) or self._cached_relation(uri)
         if not relation:
             self.reject(number, "malformed relation", line)
             return None
         if self._relations is not None and relation not in self._relations:
             self.drop(RELATION)
             return None
-        details = self._details.get(rest) or self._cached_details(rest)
+        details = self._details.get(json_text) or self._cached_details(json_text)
         if details.__class__ is str:
             self.reject(number, details, line)
             return None
@@ -185,30 +185,30 @@ class ConceptNetReader(Reader[Assertion]):
 
     def _cached_relation(self, uri: str) -> str | None:
         name = relation_name(uri)
-        if name is not None and len(self._names) < _CACHED_RELATIONS:
-            self._names[uri] = name
+        if name is not None and len(self._relation_names) < _CACHED_RELATIONS:
+            self._relation_names[uri] = name
         return name
 
-    def _cached_details(self, rest: str) -> Any:
+    def _cached_details(self, json_text: str) -> Any:
         """Return :func:`parse_details` with a cache, since most lines without a surface text have the same JSON."""
-        if len(rest) > _LONG_DETAILS:
-            return parse_details(rest)
+        if len(json_text) > _LONG_DETAILS:
+            return parse_details(json_text)
         if len(self._details) >= _CACHED_DETAILS:
             self._details.clear()
-        details = self._details[rest] = parse_details(rest)
+        details = self._details[json_text] = parse_details(json_text)
         return details
 
 
 read_conceptnet = ConceptNetReader
 
 
-def parse_details(rest: str) -> tuple[float, str, str, str] | str:
-    """Return weight, dataset, licence and contributors from the JSON ``rest`` of a line, or the reason to reject the line."""
+def parse_details(json_text: str) -> tuple[float, str, str, str] | str:
+    """Return weight, dataset, licence and contributors from the JSON of a line, or the reason to reject the line."""
     try:
-        data = orjson.loads(rest)
+        data = orjson.loads(json_text)
     except orjson.JSONDecodeError:
         return "broken JSON"
-    if "\\u0000" in rest:
+    if "\\u0000" in json_text:
         return NUL_BYTE
     try:
         weight = data.get("weight", 1.0)
@@ -268,7 +268,7 @@ def _wanted_weight(weight: float) -> float:
 
 
 def _fault(text: str) -> str:
-    """Return why a line, which has not the relation ExternalURL, is not an assertion between two concepts."""
+    """Return why a line without the relation ExternalURL is not an assertion between two concepts."""
     if not text:
         return BLANK
     if (control := _CONTROL.search(text)) is not None:
@@ -276,11 +276,11 @@ def _fault(text: str) -> str:
     fields = text.split("\t")
     if len(fields) != 5:
         return FIELDS
-    assertion, relation, head, _, rest = fields
+    assertion, relation, head, _, json_text = fields
     if not assertion.startswith("/a/"):
         return NO_ASSERTION
     if not relation.startswith("/r/") or len(relation) == 3:
         return NO_RELATION
-    if not (rest.startswith("{") and rest.endswith("}") and len(rest) > 1):
+    if not (json_text.startswith("{") and json_text.endswith("}") and len(json_text) > 1):
         return NO_OBJECT
     return NO_TAIL if _CONCEPT_URI.fullmatch(head) else NO_HEAD

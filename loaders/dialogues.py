@@ -33,8 +33,8 @@ T = TypeVar("T")
 TEXTS = "a list of texts"
 
 _DECO_END = "</UTT>"
-_NO_TURN = frozenset(("system", "developer", "tool", "function"))
-_REPLY = "assistant"
+_IGNORED_ROLES = frozenset(("system", "developer", "tool", "function"))
+_REPLY_ROLE = "assistant"
 _FORMS = "history (or context) and response, or turns, or messages"
 _WHOLE_FORMS = "turns, or messages"
 
@@ -141,13 +141,13 @@ def parsed_records(
                 raise BrokenRecord(reason)
             data = parsed_json(text)
             row = parse(data, line.number)
-        except (BrokenRecord, InputError) as broken:
-            own = own_id(data, id_field) if isinstance(data, dict) else None
-            row = ItemError(line.number, str(broken), id=own, damage=isinstance(line.flaw, Damage))
+        except (BrokenRecord, InputError) as error:
+            record_id = own_id(data, id_field) if isinstance(data, dict) else None
+            row = ItemError(line.number, str(error), id=record_id, damage=isinstance(line.flaw, Damage))
             if strict and row.damage:
-                raise DamagedInput(f"{path} ends early, at record {line.number:,}: {broken}; get the whole file") from None
+                raise DamagedInput(f"{path} ends early, at record {line.number:,}: {error}; get the whole file") from None
             if strict:
-                raise InputError(f"{path}:{line.number}: {broken}") from None
+                raise InputError(f"{path}:{line.number}: {error}") from None
         yield row
 
 
@@ -174,22 +174,22 @@ def parsed_json(text: str) -> Any:
 
 def items_in(data: Mapping[str, Any], line: int) -> list[Item | ItemError]:
     """Return the items in the record with this number, at least one, with an error for each that cannot be scored."""
-    own = data.get("id")
-    if isinstance(own, bool) or not (own is None or isinstance(own, str | int)):
+    record_id = data.get("id")
+    if isinstance(record_id, bool) or not (record_id is None or isinstance(record_id, str | int)):
         raise BrokenRecord("id is neither text nor a whole number")
-    name = own_id(data) or str(line)
+    item_id = own_id(data) or str(line)
     if "response" in data or "history" in data:
-        return [_item(line, name, history_of(data), response_of(data), references_of(data))]
+        return [_item(line, item_id, history_of(data), response_of(data), references_of(data))]
     turns, replies = turns_of(data)
-    return [_item(line, f"{name}/{number + 1}", turns[:number], turns[number]) for number in replies]
+    return [_item(line, f"{item_id}/{number + 1}", turns[:number], turns[number]) for number in replies]
 
 
-def _item(line: int, name: str, history: Sequence[str], response: str, references: Sequence[str] = ()) -> Item | ItemError:
+def _item(line: int, item_id: str, history: Sequence[str], response: str, references: Sequence[str] = ()) -> Item | ItemError:
     """Return an item, or an error when its texts are invalid."""
     try:
-        return Item(history, response, references, name)
+        return Item(history, response, references, item_id)
     except InputError as error:
-        return ItemError(line, str(error), id=name)
+        return ItemError(line, str(error), id=item_id)
 
 
 def _dialogue_in(value: Any, line: int) -> Dialogue:
@@ -215,7 +215,7 @@ def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
             else "neither history and response, nor turns, nor messages"
         )
     turns, roles = _messages(data["messages"])
-    replies = [index for index in range(1, len(turns)) if roles[index] == _REPLY or _REPLY not in roles]
+    replies = [index for index in range(1, len(turns)) if roles[index] == _REPLY_ROLE or _REPLY_ROLE not in roles]
     if not replies:
         raise BrokenRecord("messages holds no reply of the assistant to a message before it")
     return turns, replies
@@ -232,7 +232,7 @@ def _messages(value: Any) -> tuple[list[str], list[str]]:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str) or "content" not in message:
             raise BrokenRecord("messages is not a list of objects with role and content")
         text = _content(message["content"])
-        if text is not None and message["role"].lower() not in _NO_TURN:
+        if text is not None and message["role"].lower() not in _IGNORED_ROLES:
             turns.append(text)
             roles.append(message["role"].lower())
     return turns, roles
@@ -255,15 +255,15 @@ def history_of(data: Mapping[str, Any]) -> tuple[str, ...]:
     if key == "messages":
         return tuple(_messages(value)[0])
     if isinstance(value, str):
-        listed = _json_list(value)
-        if listed is not None and _texts(listed):
-            return tuple(listed)
+        turns = _json_list(value)
+        if turns is not None and _are_texts(turns):
+            return tuple(turns)
         if _DECO_END in value:
             return tuple(turn.strip() for turn in value.split(_DECO_END) if turn.strip())
         return tuple(turn for turn in value.replace("\r\n", "\n").split("\n") if turn.strip())
     if value is None:
         raise BrokenRecord("history is missing")
-    if not _texts(value):
+    if not _are_texts(value):
         raise BrokenRecord(f"{key} is neither {TEXTS} nor one newline-separated text")
     return tuple(value)
 
@@ -281,9 +281,9 @@ def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
     for key in ("references", "reference"):
         value = data.get(key)
         if isinstance(value, str):
-            listed = _json_list(value)
-            value = listed if listed is not None and _texts(listed) else [value] if value.strip() else []
-        if value is not None and not _texts(value):
+            texts = _json_list(value)
+            value = texts if texts is not None and _are_texts(texts) else [value] if value.strip() else []
+        if value is not None and not _are_texts(value):
             raise BrokenRecord(f"{key} is neither a text nor {TEXTS}")
         references += tuple(value or ())
     return references
@@ -293,7 +293,7 @@ def texts_of(value: Any, key: str) -> list[str]:
     """Return a list of texts; in CSV it is JSON."""
     if isinstance(value, str):
         value = _json_list(value)
-    if not _texts(value):
+    if not _are_texts(value):
         raise BrokenRecord(f"{key} is not {TEXTS}")
     return value
 
@@ -309,11 +309,11 @@ def _json_list(value: str) -> list[Any] | None:
     if not value.lstrip().startswith("["):
         return None
     try:
-        listed = json.loads(value, strict=False)
+        parsed = json.loads(value, strict=False)
     except (ValueError, RecursionError):
         return None
-    return listed if isinstance(listed, list) else None
+    return parsed if isinstance(parsed, list) else None
 
 
-def _texts(value: Any) -> TypeGuard[list[str]]:
+def _are_texts(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)

@@ -69,55 +69,59 @@ def fetch(
         FetchError: the server cannot be reached or refuses, the file differs from what was published, the disk is full, or the
             file can only be downloaded by hand.
     """
-    wanted = find_source(name)
-    if wanted.by_hand:
+    source = find_source(name)
+    if source.by_hand:
         raise FetchError(
-            f"{wanted.title}: it cannot be downloaded automatically; download {wanted.file} by hand from {wanted.url}"
+            f"{source.title}: it cannot be downloaded automatically; download {source.file} by hand from {source.url}"
         )
-    url = f"{base_url.rstrip('/')}/{wanted.file}" if base_url else wanted.url
+    url = f"{base_url.rstrip('/')}/{source.file}" if base_url else source.url
     folder = Path(directory)
-    target = folder / wanted.file
+    target = folder / source.file
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not (target.exists() and _problem(target, wanted) is None):
-            _download(url, wanted, target, progress, attempts, pause)
-        return _unpack(target, wanted, folder) if wanted.members else (target,)
+        if not (target.exists() and _problem(target, source) is None):
+            _download(url, source, target, progress, attempts, pause)
+        return _unpack(target, source, folder) if source.members else (target,)
     except OSError as error:
-        if target.parent.is_dir() and not _part(target).exists():
-            _validator(_part(target)).unlink(missing_ok=True)
-        kept = "; the bytes so far are kept, and running the command again resumes the download" if _part(target).exists() else ""
-        advice = f"; free space there or give another --directory{kept}" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        part = _part_path(target)
+        if target.parent.is_dir() and not part.exists():
+            _validator_path(part).unlink(missing_ok=True)
+        advice = ""
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            advice = "; free space there or give another --directory"
+            if part.exists():
+                advice += "; the bytes so far are kept, and running the command again resumes the download"
         raise FetchError(f"{url} cannot be saved to {folder} ({error.strerror or error}){advice}") from None
 
 
 def take(name: str, directory: str | os.PathLike[str], into: str | os.PathLike[str]) -> tuple[Path, ...]:
     """Return the files to load of the official file ``name`` in ``directory``, which is only read; archives are unpacked
     ``into``."""
-    wanted = find_source(name)
-    path = Path(directory) / wanted.file
+    source = find_source(name)
+    path = Path(directory) / source.file
     try:
         if not path.is_file():
-            raise FetchError(f"there is no {wanted.file} in {directory}; get {wanted.url} and put it there")
-        problem = _problem(path, wanted)
+            raise FetchError(f"there is no {source.file} in {directory}; get {source.url} and put it there")
+        problem = _problem(path, source)
         if problem is not None:
-            raise FetchError(f"{path} {problem}; get {wanted.url} again and put it there")
-        if not wanted.members:
+            raise FetchError(f"{path} {problem}; get {source.url} again and put it there")
+        if not source.members:
             return (path,)
         Path(into).mkdir(parents=True, exist_ok=True)
-        return _unpack(path, wanted, Path(into))
+        return _unpack(path, source, Path(into))
     except OSError as error:
         raise FetchError(f"{error.filename or path} cannot be used ({error.strerror or error}); give another folder") from None
 
 
 def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
     """Return whether a checksum is known for the official file ``name`` in the folder ``path``, and its sha256."""
-    wanted = find_source(name)
-    return wanted.sha256 is not None, wanted.sha256 or sha256_of(Path(path) / wanted.file)
+    source = find_source(name)
+    return source.sha256 is not None, source.sha256 or sha256_of(Path(path) / source.file)
 
 
-def _download(url: str, wanted: Source, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
-    part = _part(target)
-    last = ""
+def _download(url: str, source: Source, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
+    part = _part_path(target)
+    failure = ""
     for attempt in range(attempts):
         if attempt:
             time.sleep(pause * 2 ** (attempt - 1))
@@ -125,12 +129,12 @@ def _download(url: str, wanted: Source, target: Path, progress: Progress | None,
             _attempt(url, part, progress)
             break
         except _Retryable as error:
-            last = str(error)
+            failure = str(error)
     else:
-        kept = f"; the {part.stat().st_size:,} bytes so far are kept" if part.exists() else ""
-        raise FetchError(f"{url} could not be downloaded ({last}){kept}; check the network and run the command again")
-    problem = _problem(part, wanted)
-    _validator(part).unlink(missing_ok=True)
+        resume_hint = f"; the {part.stat().st_size:,} bytes so far are kept" if part.exists() else ""
+        raise FetchError(f"{url} could not be downloaded ({failure}){resume_hint}; check the network and run the command again")
+    problem = _problem(part, source)
+    _validator_path(part).unlink(missing_ok=True)
     if problem is not None:
         part.unlink()
         raise FetchError(f"{url} {problem}; the download was deleted, run the command again or ask its provider")
@@ -139,11 +143,11 @@ def _download(url: str, wanted: Source, target: Path, progress: Progress | None,
 
 def _attempt(url: str, part: Path, progress: Progress | None) -> None:
     """Request the missing bytes of ``part`` and append them; raise _Retryable for a failure that may pass."""
-    have = part.stat().st_size if part.exists() else 0
-    validator = _validator(part).read_text() if have and _validator(part).exists() else ""
+    offset = part.stat().st_size if part.exists() else 0
+    validator = _validator_path(part).read_text() if offset and _validator_path(part).exists() else ""
     headers = {"Accept-Encoding": "identity"}
-    if have and validator:
-        headers |= {"Range": f"bytes={have}-", "If-Range": validator}
+    if offset and validator:
+        headers |= {"Range": f"bytes={offset}-", "If-Range": validator}
     try:
         with (
             httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
@@ -156,72 +160,72 @@ def _attempt(url: str, part: Path, progress: Progress | None) -> None:
                 raise _Retryable(f"the server answered {response.status_code}")
             if response.status_code not in (200, 206):
                 raise FetchError(f"{url} cannot be downloaded: the server answered {response.status_code}; check the address")
-            resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+            resumed = response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
             if response.status_code == 206 and not resumed:
                 part.unlink(missing_ok=True)
                 raise _Retryable("the server sent another part than requested")
             if not resumed:
-                have = 0
+                offset = 0
                 _write_validator(part, response.headers)
-            _save(response, part, have, progress)
+            _save(response, part, offset, progress)
     except httpx.InvalidURL as error:
         raise FetchError(f"{url} is not a valid address: {error}; check --base-url") from None
     except httpx.HTTPError as error:
         raise _Retryable(str(error) or type(error).__name__) from None
 
 
-def _save(response: httpx.Response, part: Path, have: int, progress: Progress | None) -> None:
+def _save(response: httpx.Response, part: Path, offset: int, progress: Progress | None) -> None:
     length = response.headers.get("Content-Length", "")
-    total = have + int(length) if length.isdigit() else None
+    total = offset + int(length) if length.isdigit() else None
     free = shutil.disk_usage(part.parent).free
-    if total is not None and total - have > free:
-        raise OSError(errno.ENOSPC, f"{total - have:,} bytes are missing, and {free:,} are free")
-    with part.open("ab" if have else "wb") as file:
+    if total is not None and total - offset > free:
+        raise OSError(errno.ENOSPC, f"{total - offset:,} bytes are missing, and {free:,} are free")
+    with part.open("ab" if offset else "wb") as file:
         for chunk in response.iter_raw():
             file.write(chunk)
-            have += len(chunk)
+            offset += len(chunk)
             if progress is not None:
-                progress(have, total)
-    if total is not None and have < total:
+                progress(offset, total)
+    if total is not None and offset < total:
         raise _Retryable("the connection ended early")
 
 
-def _part(target: Path) -> Path:
+def _part_path(target: Path) -> Path:
     return target.with_name(target.name + ".part")
 
 
-def _validator(part: Path) -> Path:
+def _validator_path(part: Path) -> Path:
     return part.with_name(part.name + ".etag")
 
 
 def _write_validator(part: Path, headers: Mapping[str, str]) -> None:
     """Keep a value for If-Range: a strong ETag, or the date of the last change; without either the download starts over."""
     etag = headers.get("ETag", "")
-    _validator(part).write_text(etag if etag.startswith('"') else headers.get("Last-Modified", ""))
+    _validator_path(part).write_text(etag if etag.startswith('"') else headers.get("Last-Modified", ""))
 
 
-def _problem(path: Path, wanted: Source) -> str | None:
+def _problem(path: Path, source: Source) -> str | None:
     """Return how ``path`` differs from what was published, None when no difference is known."""
     size = path.stat().st_size
-    if wanted.size is not None and size != wanted.size:
-        return f"has {size:,} bytes instead of {wanted.size:,}"
-    if wanted.sha256 is not None and (digest := sha256_of(path)) != wanted.sha256:
-        return f"has the sha256 {digest} instead of {wanted.sha256}"
-    if wanted.members:
-        packed = zipfile.is_zipfile(path) or (_is_tar(wanted.file) and tarfile.is_tarfile(path))
-        return None if packed else f"is not {'an' if _is_tar(wanted.file) else 'a zip'} archive{_seems(path)}"
-    if wanted.sha256 is not None:
+    if source.size is not None and size != source.size:
+        return f"has {size:,} bytes instead of {source.size:,}"
+    if source.sha256 is not None and (digest := sha256_of(path)) != source.sha256:
+        return f"has the sha256 {digest} instead of {source.sha256}"
+    if source.members:
+        is_archive = zipfile.is_zipfile(path) or (_is_tar(source.file) and tarfile.is_tarfile(path))
+        return None if is_archive else f"is not {'an' if _is_tar(source.file) else 'a zip'} archive{_looks_like(path)}"
+    if source.sha256 is not None:
         return None
-    source = ByteSource(path)
+    stream = ByteSource(path)
     try:
-        source.check()
-        next(source.chunks(), None)
-        detected = detect(source.head)
+        stream.check()
+        next(stream.chunks(), None)
+        detected = detect(stream.head)
     except LoadError:
         return "is a damaged gzip file"
     finally:
-        source.close()
-    return None if detected is not None and detected.kind == wanted.name else f"is not {wanted.title}{_seems(path)}"
+        stream.close()
+    return None if detected is not None and detected.kind == source.name else f"is not {source.title}{_looks_like(path)}"
 
 
 def sha256_of(path: Path) -> str:
@@ -230,23 +234,23 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _seems(path: Path) -> str:
+def _looks_like(path: Path) -> str:
     """Return what a wrong file looks like, as the end of a sentence."""
     with path.open("rb") as file:
         detected = detect(file.read(HEAD_BYTES))
     return f" but looks like {detected.what}" if detected is not None else ""
 
 
-def _unpack(archive: Path, wanted: Source, folder: Path) -> tuple[Path, ...]:
+def _unpack(archive: Path, source: Source, folder: Path) -> tuple[Path, ...]:
     """Unpack the tables of ``archive`` into ``folder/NAME`` under their base names, each atomically; return their paths."""
-    targets = {member: folder / wanted.name / member for member in wanted.members}
+    targets = {member: folder / source.name / member for member in source.members}
     missing = dict(targets)
     try:
         for name, size, open_entry in _entries(archive):
             target = missing.pop(name, None)
             if target is not None and not (target.exists() and target.stat().st_size == size):
                 target.parent.mkdir(exist_ok=True)
-                part = _part(target)
+                part = _part_path(target)
                 try:
                     with open_entry() as incoming, part.open("wb") as outgoing:
                         shutil.copyfileobj(incoming, outgoing, _CHUNK)
@@ -272,15 +276,15 @@ def _entries(archive: Path) -> Iterator[tuple[str, int, Callable[[], IO[bytes]]]
         with tarfile.open(archive) as tar:
             for member in tar:
                 if member.isfile():
-                    yield Path(member.name).name, member.size, functools.partial(_opened, tar, member)
+                    yield Path(member.name).name, member.size, functools.partial(_open_member, tar, member)
         return
-    with zipfile.ZipFile(archive) as packed:
-        for entry in packed.infolist():
+    with zipfile.ZipFile(archive) as archive_file:
+        for entry in archive_file.infolist():
             if "__MACOSX" not in entry.filename:
-                yield Path(entry.filename).name, entry.file_size, functools.partial(packed.open, entry)
+                yield Path(entry.filename).name, entry.file_size, functools.partial(archive_file.open, entry)
 
 
-def _opened(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+def _open_member(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     file = tar.extractfile(member)
     assert file is not None  # a regular file
     return file
@@ -323,7 +327,7 @@ class Source:
 def all_sources() -> dict[str, Source]:
     """Return every official file by name."""
     table = orjson.loads((resources.files(__package__) / "sources.json").read_bytes())
-    return {name: Source(name=name, **(facts | {"members": tuple(facts["members"])})) for name, facts in table.items()}
+    return {name: Source(name=name, **(fields | {"members": tuple(fields["members"])})) for name, fields in table.items()}
 
 
 def find_source(name: str) -> Source:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LINES = 40
 """Lines that are examined."""
-_MOST = 0.6
+_LEAST_SHARE = 0.6
 """Least share of the lines that must fit a format."""
 _NUMBERS = 20
 """A line with this many numbers after a word is a vector."""
@@ -108,8 +108,8 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
     rejected, dropped = sum(report.rejected.values()), sum(report.dropped.values())
     detected = detect(head)
     expected = {kind} | (OF_TRIPLES if kind == "triples" else set())
-    alike = detected is not None and (detected.kind in expected or (detected.kind == "text" and rejected < dropped))
-    if rejected >= dropped or (detected is not None and not alike):
+    is_expected = detected is not None and (detected.kind in expected or (detected.kind == "text" and rejected < dropped))
+    if rejected >= dropped or (detected is not None and not is_expected):
         reason = f" (line {report.rejects[0].line}: {report.rejects[0].reason})" if report.rejects else ""
         message = f"{name} has no row that can be loaded: none of its {report.read:,} lines has the expected format{reason}"
     else:
@@ -117,7 +117,7 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
         message = (
             f"no row of {name} was kept: {dropped:,} of its {report.read:,} rows were left out ({reasons}); check the options"
         )
-    if detected is None or alike:
+    if detected is None or is_expected:
         return message
     advice = f"; {detected.advice.format(file='-' if name == 'standard input' else shlex.quote(name))}" if detected.advice else ""
     return f"{message}; this looks like {detected.what}{advice}"
@@ -135,7 +135,7 @@ def _markup(text: bytes) -> Detected | None:
     if _HTML.search(text[:2000]):
         return Detected("other", "an HTML page, such as a server sends instead of a file", "download it again")
     lines = text.split(b"\n")[:_LINES]
-    if _share(lines, _NT_LINE.fullmatch):
+    if _most_fit(lines, _NT_LINE.fullmatch):
         return _rdf("nt", "N-Triples")
     return Detected("other", "XML") if text.startswith(b"<?xml") else None
 
@@ -151,10 +151,10 @@ def _garbled(head: bytes) -> bool:
     return sum(byte < 9 or 13 < byte < 32 for byte in sample) > len(sample) // 20
 
 
-def _share(lines: Sequence[bytes], fits: Callable[[bytes], object]) -> bool:
+def _most_fit(lines: Sequence[bytes], fits: Callable[[bytes], object]) -> bool:
     """Return whether most of ``lines``, except comments, fit."""
-    full = [line for line in lines if line.strip() and not line.startswith(b"#")]
-    return bool(full) and sum(bool(fits(line)) for line in full) >= _MOST * len(full)
+    content_lines = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    return bool(content_lines) and sum(bool(fits(line)) for line in content_lines) >= _LEAST_SHARE * len(content_lines)
 
 
 def _json(text: bytes, lines: Sequence[bytes]) -> Detected | None:
@@ -174,19 +174,19 @@ def _json(text: bytes, lines: Sequence[bytes]) -> Detected | None:
 
 def _columns(lines: Sequence[bytes]) -> Detected | None:
     """Return the format with one record per line that most of ``lines`` have, None when there is none."""
-    if _share(lines, lambda line: line.count(b"\t") == 4 and line.startswith(b"/a/")):
+    if _most_fit(lines, lambda line: line.count(b"\t") == 4 and line.startswith(b"/a/")):
         return CONCEPTNET
     if lines[0].startswith(b"id\tnode1\trelation\tnode2\t"):
         return CSKG
     if b"1_generalNL" in lines[0].split(b","):
         return GLUCOSE
-    if _share(lines, _is_query):
+    if _most_fit(lines, _is_query):
         return ATOMIC if any(b"\t" in line for line in lines) else QUERIES
-    if _share(lines, lambda line: line.count(b"\t") == 2 and _lower(line.split(b"\t")[1]) in _ATOMIC_NAMES):
+    if _most_fit(lines, lambda line: line.count(b"\t") == 2 and _lower(line.split(b"\t")[1]) in _ATOMIC_NAMES):
         return ATOMIC
-    if _VECTOR_HEADER.fullmatch(lines[0]) or _share(lines, _is_vector):
+    if _VECTOR_HEADER.fullmatch(lines[0]) or _most_fit(lines, _is_vector):
         return NUMBERBATCH
-    if _share(lines, _NT_LINE.fullmatch):
+    if _most_fit(lines, _NT_LINE.fullmatch):
         return _rdf("nt", "N-Triples")
     return None
 
@@ -195,14 +195,14 @@ def _table(lines: Sequence[bytes]) -> Detected:
     """Return the format of any other text: a table or plain text."""
     for separator, what in ((b"\t", "a table of {} tab-separated columns"), (b",", "a CSV table of {} columns")):
         counts = [line.count(separator) for line in lines]
-        if counts[0] and counts.count(counts[0]) >= _MOST * len(counts):
+        if counts[0] and counts.count(counts[0]) >= _LEAST_SHARE * len(counts):
             return Detected("text", what.format(counts[0] + 1), _BY_MAPPING.format("FILE.toml"))
     return Detected("text", "plain text")
 
 
 def _is_query(line: bytes) -> bool:
-    _, separator, rest = line.partition(b"@@")
-    return bool(separator) and _lower(re.split(rb"\t|@@|\[GEN\]", rest)[0]) in _ATOMIC_NAMES
+    _, separator, relation_and_tail = line.partition(b"@@")
+    return bool(separator) and _lower(re.split(rb"\t|@@|\[GEN\]", relation_and_tail)[0]) in _ATOMIC_NAMES
 
 
 def _lower(data: bytes) -> str:

@@ -121,23 +121,23 @@ def _targets_in(value: Any, line: int) -> Targets:
     data = json_object(value, _TARGETS)
     if "Dialogue" in data:
         turns, target, question = data["Dialogue"], data.get("Target"), data.get("Question")
-        name = own_id(data, "ID") or str(line)
-        checked = _checked(turns)
+        record_id = own_id(data, "ID") or str(line)
+        checked_turns = _checked_turns(turns)
         if target is not None and not isinstance(target, str):
             raise BrokenRecord("Target is not a text")
         if question is not None and not isinstance(question, str):
             raise BrokenRecord("Question is not a text")
         return Targets(
-            line, name, checked, None if target is None else target_place(checked, target),
+            line, record_id, checked_turns, None if target is None else target_place(checked_turns, target),
             None if question is None else question_of(question),
         )  # fmt: skip
-    name = own_id(data) or str(line)
+    record_id = own_id(data) or str(line)
     if "response" in data or "history" in data:
-        return Targets(line, name, _checked([*history_of(data), response_of(data)]))
-    return Targets(line, name, _checked(turns_of(data)[0]))
+        return Targets(line, record_id, _checked_turns([*history_of(data), response_of(data)]))
+    return Targets(line, record_id, _checked_turns(turns_of(data)[0]))
 
 
-def _checked(turns: Any) -> tuple[str, ...]:
+def _checked_turns(turns: Any) -> tuple[str, ...]:
     history = Item(turns, "").history
     if not history:
         raise BrokenRecord("the dialogue has no turn")

@@ -80,7 +80,7 @@ class ByteSource:
         self._hash = hashlib.sha256()
         self._finished = False
         self._checked = False
-        self._taken = b""
+        self._unread = b""
         self._file = self._open()
 
     @property
@@ -129,9 +129,9 @@ class ByteSource:
             return
         self._checked = True
         start = self._file.tell() if self.seekable else None
-        first = self._beginning(self._take)
+        first = self._first_bytes(self._read_raw)
         if not first.startswith(GZIP_MAGIC):
-            self._taken = first
+            self._unread = first
             return
         copy = self._temporary() if start is None else None
 
@@ -141,21 +141,21 @@ class ByteSource:
                 with self._temporary_errors():
                     copy.write(data)
 
-        def take() -> bytes:
-            data = self._take()
+        def read_and_keep() -> bytes:
+            data = self._read_raw()
             keep(data)
             return data
 
-        with contextlib.ExitStack() as unless_whole:
+        with contextlib.ExitStack() as cleanup:
             if copy is not None:
-                unless_whole.callback(copy.close)
+                cleanup.callback(copy.close)
             try:
                 keep(first)
-                for _ in _gunzip(first, take):
+                for _ in _gunzip(first, read_and_keep):
                     pass
             except _Damaged as damaged:
                 raise LoadError(self._damaged(str(damaged))) from None
-            unless_whole.pop_all()
+            cleanup.pop_all()
         if copy is not None:
             with self._temporary_errors():
                 copy.flush()
@@ -184,7 +184,7 @@ class ByteSource:
                 "free space there, name another folder in TMPDIR, or give a file instead of a pipe"
             ) from None
 
-    def _take(self) -> bytes:
+    def _read_raw(self) -> bytes:
         """Return the next bytes of the file, empty at its end."""
         try:
             return self._file.read(_READ_BYTES) or b""
@@ -193,23 +193,23 @@ class ByteSource:
 
     def _read(self) -> bytes:
         """Return the next bytes after counting and hashing them."""
-        data, self._taken = self._taken or self._take(), b""
+        data, self._unread = self._unread or self._read_raw(), b""
         self._hash.update(data)
         self.bytes_read += len(data)
         return data
 
-    def _beginning(self, take: Callable[[], bytes]) -> bytes:
+    def _first_bytes(self, read: Callable[[], bytes]) -> bytes:
         """Return the first bytes, enough to recognise gzip unless the file is shorter."""
-        first = take()
-        while 0 < len(first) < len(GZIP_MAGIC) and (more := take()):
+        first = read()
+        while 0 < len(first) < len(GZIP_MAGIC) and (more := read()):
             first += more
         return first
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the decompressed content in chunks of at most a few MB; call once."""
-        first = self._beginning(self._read)
+        first = self._first_bytes(self._read)
         try:
-            for chunk in _gunzip(first, self._read) if first.startswith(GZIP_MAGIC) else self._plain(first):
+            for chunk in _gunzip(first, self._read) if first.startswith(GZIP_MAGIC) else self._uncompressed(first):
                 if len(self.head) < HEAD_BYTES:
                     self.head += chunk[: HEAD_BYTES - len(self.head)]
                 yield chunk
@@ -219,7 +219,7 @@ class ByteSource:
             pass
         self._finished = True
 
-    def _plain(self, data: bytes) -> Iterator[bytes]:
+    def _uncompressed(self, data: bytes) -> Iterator[bytes]:
         while data:
             yield data
             data = self._read()
@@ -246,16 +246,16 @@ def _gunzip(data: bytes, read: Callable[[], bytes]) -> Iterator[bytes]:
             if members and not data.startswith(GZIP_MAGIC):
                 raise _Damaged(TRAILING)
             decompressor = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
-        done = False
-        while not done:
+        while True:
             try:
-                out = decompressor.decompress(data, _CHUNK_BYTES)
+                chunk = decompressor.decompress(data, _CHUNK_BYTES)
             except Exception:  # IsalError, whose type stub lacks its base
                 raise _Damaged(CORRUPT) from None
-            if out:
-                yield out
+            if chunk:
+                yield chunk
             data = decompressor.unused_data if decompressor.eof else b""
-            done = decompressor.eof or decompressor.needs_input
+            if decompressor.eof or decompressor.needs_input:
+                break
         if decompressor.eof:
             decompressor = None
             members += 1
@@ -315,10 +315,10 @@ def blocks(source: Chunks) -> Iterator[Block]:
             number += 1
         end = chunk.rfind(b"\n") + 1
         if end > begin:
-            whole = b"".join((carry, memoryview(chunk)[begin:end]))
+            complete_lines = b"".join((carry, memoryview(chunk)[begin:end]))
             carry = b""
-            count = whole.count(b"\n")
-            yield Block(number, count, whole)
+            count = complete_lines.count(b"\n")
+            yield Block(number, count, complete_lines)
             number += count
         carry += chunk[max(begin, end) :]
         if len(carry) > MAX_LINE + 1:  # one more byte for a carriage return
@@ -364,8 +364,8 @@ def decode(line: Line) -> tuple[str, str | None]:
 def excerpt(data: bytes | str) -> str:
     """Return the beginning of ``data`` as printable text of at most ``EXCERPT`` characters."""
     text = data[:_EXCERPT_BYTES].decode(errors="replace") if isinstance(data, bytes) else data
-    shown = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text[:EXCERPT])
-    return shown + "…" if len(text) > EXCERPT else shown
+    printable = "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text[:EXCERPT])
+    return printable + "…" if len(text) > EXCERPT else printable
 
 
 # numbers as files write them, in the notation of XML Schema's decimal and double

@@ -108,8 +108,8 @@ def dataset_name(path: str | os.PathLike[str]) -> str:
     if os.fspath(path) == "-":
         return "stdin"
     name = os.path.basename(os.fspath(path))  # noqa: PTH119 (the path may be any text)
-    while (cut := next((end for end in _EXTENSIONS if name.lower().endswith(end) and len(name) > len(end)), None)) is not None:
-        name = name[: -len(cut)]
+    while extension := next((end for end in _EXTENSIONS if name.lower().endswith(end) and len(name) > len(end)), None):
+        name = name[: -len(extension)]
     return name
 
 
@@ -141,17 +141,17 @@ def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> lis
     try:
         if "HumanScores" in data:
             data = _released_by_grade(data)
-        dataset = _name(data, "dataset") or dataset
-        name = _name(data, "id", "GUID") or str(number)
+        dataset = _text_or_number(data, "dataset") or dataset
+        row_id = _text_or_number(data, "id", "GUID") or str(number)
         if "turn_ratings" in data:
-            return _dialogue(data, name, dataset)
+            return _dialogue(data, row_id, dataset)
         rating, ratings = _rating(data, deco_rating)
         history, response = _history_and_response(data)
-        references, system = references_of(data), _name(data, "system", "model")
+        references, system = references_of(data), _text_or_number(data, "system", "model")
         text = response.strip() if _is_deco(data) else response
-        return [Judgement(name, history, text, rating, references, dataset, system, ratings)]
-    except BrokenRecord as reason:
-        return JudgementError(number, str(reason), dataset, id=own_id(data))
+        return [Judgement(row_id, history, text, rating, references, dataset, system, ratings)]
+    except BrokenRecord as error:
+        return JudgementError(number, str(error), dataset, id=own_id(data))
 
 
 def _history_and_response(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
@@ -183,7 +183,7 @@ def _is_deco(data: dict[str, Any]) -> bool:
     return any(key in data for key in DECO_RATINGS)
 
 
-def _name(data: dict[str, Any], *keys: str) -> str | None:
+def _text_or_number(data: dict[str, Any], *keys: str) -> str | None:
     """Return the first text or number under one of ``keys``, None when there is none."""
     for key in keys:
         value = data.get(key)
@@ -195,22 +195,23 @@ def _name(data: dict[str, Any], *keys: str) -> str | None:
 def _rating(data: dict[str, Any], deco_rating: str) -> tuple[float, tuple[float, ...]]:
     """Return the rating of a response and those of the individual raters."""
     if "rating" in data:
-        several = _several(data["ratings"], "ratings") if isinstance(data.get("ratings"), list) else ()
-        return _number(data["rating"], "rating"), several
+        ratings = _numbers(data["ratings"], "ratings") if isinstance(data.get("ratings"), list) else ()
+        return _number(data["rating"], "rating"), ratings
     if "ratings" in data:
-        several = _several(data["ratings"], "ratings")
-        if not several:
+        ratings = _numbers(data["ratings"], "ratings")
+        if not ratings:
             raise BrokenRecord("ratings is empty")
-        return math.fsum(several) / len(several), several
+        return math.fsum(ratings) / len(ratings), ratings
     if _is_deco(data):
-        raw = data.get(f"{deco_rating}_raw")
-        return _number(data.get(deco_rating), deco_rating), _several(raw, f"{deco_rating}_raw") if isinstance(raw, list) else ()
+        values = data.get(f"{deco_rating}_raw")
+        ratings = _numbers(values, f"{deco_rating}_raw") if isinstance(values, list) else ()
+        return _number(data.get(deco_rating), deco_rating), ratings
     if "turns" in data:
         raise BrokenRecord("turns without turn_ratings are a dialogue without ratings")
     raise BrokenRecord("no rating; expected rating, ratings, event_cs or turn_ratings")
 
 
-def _several(values: Any, key: str) -> tuple[float, ...]:
+def _numbers(values: Any, key: str) -> tuple[float, ...]:
     if not isinstance(values, list):
         raise BrokenRecord(f"{key} is not a list of numbers")
     return tuple(_number(value, f"an entry of {key}") for value in values)
@@ -231,16 +232,16 @@ def _number(value: Any, key: str) -> float:
     return number
 
 
-def _dialogue(data: dict[str, Any], name: str, dataset: str) -> list[Judgement]:
+def _dialogue(data: dict[str, Any], row_id: str, dataset: str) -> list[Judgement]:
     """Return a judgement of every rated turn from the second on, with the turns before it as history."""
     turns, ratings = texts_of(data.get("turns"), "turns"), data["turn_ratings"]
     if isinstance(ratings, str):
         ratings = texts_of(ratings, "turn_ratings")
     if not isinstance(ratings, list) or len(ratings) != len(turns):
         raise BrokenRecord("turn_ratings is not a list with one rating per turn")
-    system = _name(data, "system", "model")
+    system = _text_or_number(data, "system", "model")
     return [
-        Judgement(f"{name}/{index + 1}", tuple(turns[:index]), turns[index], _turn_rating(rating), (), dataset, system)
+        Judgement(f"{row_id}/{index + 1}", tuple(turns[:index]), turns[index], _turn_rating(rating), (), dataset, system)
         for index, rating in enumerate(ratings)
         if index and rating not in ("", None)
     ]
@@ -251,5 +252,5 @@ def _turn_rating(rating: Any) -> float:
         return number
     try:
         return _number(rating, "an entry of turn_ratings")
-    except BrokenRecord as reason:
-        raise BrokenRecord(f"{reason}, nor one of Poor, Not Good, Passable, Good, Excellent") from None
+    except BrokenRecord as error:
+        raise BrokenRecord(f"{error}, nor one of Poor, Not Good, Passable, Good, Excellent") from None

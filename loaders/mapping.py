@@ -220,11 +220,11 @@ class Mapping:
     def suggestion(self, name: str) -> str:
         """Return the advice for an unknown relation of the file, e.g. ``did you mean IsA?``; may be empty."""
         known = [*RELATIONS, *self.relations.add, *self.relations.map]
-        form = re.compile(rf"\bA (?:is|are)?(?: an?| the)? *{re.escape(name.strip())}\b", re.IGNORECASE)
-        same = next((relation for relation in known if _letters(relation) == _letters(name)), None)
-        if same is None and len(name.strip()) >= _SHORTEST:
-            same = next((relation for relation, meaning in RELATIONS.items() if form.search(meaning)), None)
-        return f"did you mean {same}?" if same else did_you_mean(name, known, "")
+        pattern = re.compile(rf"\bA (?:is|are)?(?: an?| the)? *{re.escape(name.strip())}\b", re.IGNORECASE)
+        match = next((relation for relation in known if _letters(relation) == _letters(name)), None)
+        if match is None and len(name.strip()) >= _SHORTEST:
+            match = next((relation for relation, meaning in RELATIONS.items() if pattern.search(meaning)), None)
+        return f"did you mean {match}?" if match else did_you_mean(name, known, "")
 
     def _exists(self, relation: str) -> bool:
         return relation in RELATIONS or relation in self.relations.add or _DBPEDIA.fullmatch(relation) is not None
@@ -280,8 +280,8 @@ def _with_tables(table: dict[str, Any]) -> dict[str, Any]:
     """Return ``table`` with the short forms written out: a text in place of a target, a name in place of a list of one."""
     table = dict(table)
     if isinstance(relations := table.get("relations"), dict) and isinstance(targets := relations.get("map"), dict):
-        whole = {name: {"relation": target} if isinstance(target, str) else target for name, target in targets.items()}
-        table["relations"] = {**relations, "map": whole}
+        full_targets = {name: {"relation": target} if isinstance(target, str) else target for name, target in targets.items()}
+        table["relations"] = {**relations, "map": full_targets}
     if isinstance(columns := table.get("columns"), dict) and isinstance(columns.get("triple"), str):
         table["columns"] = {**columns, "triple": [columns["triple"]]}
     return table
@@ -305,19 +305,20 @@ def _quoted(key: str) -> str:
 
 def _check(mapping: Mapping) -> None:
     """Raise :class:`InputError` for the first fault that the types do not show."""
-    fault = next(chain.from_iterable(check(mapping) for check in (_top, _columns, _file, _relations, _drops)), None)
+    checks = (_top_faults, _column_faults, _file_faults, _relation_faults, _drop_faults)
+    fault = next(chain.from_iterable(check(mapping) for check in checks), None)
     if fault is not None:
         raise InputError(f"{mapping.place}: {fault}")
 
 
-def _top(mapping: Mapping) -> Iterable[str]:
+def _top_faults(mapping: Mapping) -> Iterable[str]:
     if not _NAME.fullmatch(mapping.name):
         yield f"name is {mapping.name!r}; it must be up to 64 letters, digits and . : + - _"
     if not LANGUAGE.fullmatch(mapping.language):
         yield f"language is {mapping.language!r}; it must be a language code such as en"
 
 
-def _columns(mapping: Mapping) -> Iterable[str]:
+def _column_faults(mapping: Mapping) -> Iterable[str]:
     columns, always = mapping.columns, mapping.relations.always
     triple = {name: getattr(columns, name) for name in ("head", "relation", "tail")}
     if columns.triple:
@@ -331,8 +332,8 @@ def _columns(mapping: Mapping) -> Iterable[str]:
     else:
         for name, value in triple.items():
             if not value and not (name == "relation" and always):
-                other = ", or [relations] always, the relation of every row" if name == "relation" else ""
-                yield f"[columns] {name} is missing; name the column or JSON field of the {name}{other}"
+                alternative = ", or [relations] always, the relation of every row" if name == "relation" else ""
+                yield f"[columns] {name} is missing; name the column or JSON field of the {name}{alternative}"
         if columns.relation and always:
             yield "[relations] always and [columns] relation are both given; leave one out"
         if columns.between:
@@ -346,7 +347,7 @@ def _columns(mapping: Mapping) -> Iterable[str]:
             used.setdefault(value, column.name)
 
 
-def _file(mapping: Mapping) -> Iterable[str]:
+def _file_faults(mapping: Mapping) -> Iterable[str]:
     form = mapping.file
     if form.delimiter is not None and (len(form.delimiter) != 1 or form.delimiter in '\r\n"'):
         yield f"[file] delimiter is {form.delimiter!r}; it must be one character, such as a semicolon"
@@ -362,34 +363,34 @@ def _file(mapping: Mapping) -> Iterable[str]:
         yield "[file] names has a name twice; give every column a name of its own"
 
 
-def _relations(mapping: Mapping) -> Iterable[str]:
+def _relation_faults(mapping: Mapping) -> Iterable[str]:
     relations = mapping.relations
     for name, added in relations.add.items():
-        where = f"[relations.add.{_quoted(name)}]"
-        for new in (name, added.inverse):
-            if new:
+        table = f"[relations.add.{_quoted(name)}]"
+        for new_name in (name, added.inverse):
+            if new_name:
                 try:
-                    check_relation(new)
+                    check_relation(new_name)
                 except InputError as error:
-                    yield f"{where}: {error}"
-            known = next((relation for relation in RELATIONS if relation.lower() == new.lower()), None)
+                    yield f"{table}: {error}"
+            known = next((relation for relation in RELATIONS if relation.lower() == new_name.lower()), None)
             if known is not None:
-                yield f"{where}: tacit has the relation {known} already; remove the table, or choose another name than {new}"
+                yield f"{table}: tacit has the relation {known} already; remove the table, or choose another name than {new_name}"
         if not re.search(r"\bA\b", added.meaning) or not re.search(r"\bB\b", added.meaning):
-            yield f"{where} meaning is {added.meaning!r}; it must name the head as A and the tail as B, e.g. 'A calms B'"
+            yield f"{table} meaning is {added.meaning!r}; it must name the head as A and the tail as B, e.g. 'A calms B'"
         if added.inverse and (added.symmetric or added.inverse in relations.add):
-            yield f"{where} inverse is {added.inverse!r}; a symmetric relation has none, and an added one cannot be one"
+            yield f"{table} inverse is {added.inverse!r}; a symmetric relation has none, and an added one cannot be one"
     targets = [(f"[relations.map] {_quoted(name)}", target.relation) for name, target in relations.map.items()]
-    for where, target in [*targets, *([("[relations] always", relations.always)] if relations.always else [])]:
+    for table, target in [*targets, *([("[relations] always", relations.always)] if relations.always else [])]:
         if not mapping._exists(target):
             hint = mapping.suggestion(target) or "add it with [relations.add.NAME]"
-            yield f"{where} is {_quoted(target)}, which is not a relation of tacit and not added; {hint}"
-    both = next((name for name in relations.drop if name in relations.map), None)
-    if both is not None:
-        yield f"[relations] drop and [relations.map] both have {both!r}; leave one out"
+            yield f"{table} is {_quoted(target)}, which is not a relation of tacit and not added; {hint}"
+    duplicate = next((name for name in relations.drop if name in relations.map), None)
+    if duplicate is not None:
+        yield f"[relations] drop and [relations.map] both have {duplicate!r}; leave one out"
 
 
-def _drops(mapping: Mapping) -> Iterable[str]:
+def _drop_faults(mapping: Mapping) -> Iterable[str]:
     for number, condition in enumerate(mapping.drop, 1):
         limits = [condition.below is not None, condition.above is not None, bool(condition.any_of)]
         if sum(limits) != 1:

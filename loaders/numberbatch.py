@@ -163,8 +163,8 @@ def open_vectors(out_dir: str | os.PathLike[str]) -> Vectors:
 
 
 def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Path, progress: Progress) -> None:
-    exact = _Rows(uris, len(uris))
-    hashed = _Rows((masked(uri) for uri in uris), len(uris))
+    exact_rows = _Rows(uris, len(uris))
+    masked_rows = _Rows((masked(uri) for uri in uris), len(uris))
     levels = np.zeros(len(uris), np.uint8)  # 0: none, 1: by the masked name, 2: by the exact name
     matrix: NDArray[np.float16] | None = None
     number = 0
@@ -173,10 +173,12 @@ def _fill(reader: NumberbatchReader, uris: Sequence[str], part: Path, folder: Pa
             progress(_PROGRESS_LINES, reader.bytes_read, reader.bytes_total)
         if matrix is None:
             matrix = _matrix(part, len(uris), reader.dimensions or 0)
-        named = [(row, 2) for row in exact.of(uri)] + [(row, 1) for row in (hashed.of(uri) if "#" in uri else ())]
-        targets = [(row, level) for row, level in named if levels[row] < level]
+        rows_of_term = [(row, 2) for row in exact_rows.of(uri)]
+        if "#" in uri:
+            rows_of_term += [(row, 1) for row in masked_rows.of(uri)]
+        targets = [(row, level) for row, level in rows_of_term if levels[row] < level]
         if not targets:
-            reader.drop("term already found" if named else "term outside the graph")
+            reader.drop("term already found" if rows_of_term else "term outside the graph")
             continue
         values = reader.values(line)
         if values is not None:
@@ -216,23 +218,23 @@ def _publish(
     """Move the finished files into place; the JSON file, replaced last, makes them current."""
     digest = uris_digest(uris)
     sha256 = reader.source.sha256 or ""
-    name = hashlib.sha256(f"{_VERSION} {sha256} {digest}".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{_VERSION} {sha256} {digest}".encode()).hexdigest()[:16]
     meta: dict[str, Any] = {
         "version": _VERSION, "rows": shape[0], "dimensions": shape[1], "found": int(present.sum()),
         "file": Path(reader.path).name, "sha256": sha256, "uris_digest": digest,
-        "matrix": f"vectors-{name}.f16", "present": f"vectors-{name}.bits",
-        "uris": f"vectors-{name}.uris",
+        "matrix": f"vectors-{key}.f16", "present": f"vectors-{key}.bits",
+        "uris": f"vectors-{key}.uris",
     }  # fmt: skip
-    bits, names, facts = (folder / _draft(what) for what in ("bits", "names", "facts"))
-    bits.write_bytes(np.packbits(present).tobytes())
-    names.write_text("".join(f"{uri}\n" for uri in uris), encoding="utf-8")
-    facts.write_bytes(orjson.dumps(meta, option=orjson.OPT_INDENT_2))
+    present_file, names_file, meta_file = (folder / _draft(what) for what in ("bits", "names", "facts"))
+    present_file.write_bytes(np.packbits(present).tobytes())
+    names_file.write_text("".join(f"{uri}\n" for uri in uris), encoding="utf-8")
+    meta_file.write_bytes(orjson.dumps(meta, option=orjson.OPT_INDENT_2))
     part.replace(folder / meta["matrix"])
-    bits.replace(folder / meta["present"])
-    names.replace(folder / meta["uris"])
-    facts.replace(folder / _META)
+    present_file.replace(folder / meta["present"])
+    names_file.replace(folder / meta["uris"])
+    meta_file.replace(folder / _META)
     for old in folder.glob("vectors-*"):
-        if old.suffix in {".f16", ".bits", ".uris"} and name not in old.name:
+        if old.suffix in {".f16", ".bits", ".uris"} and key not in old.name:
             old.unlink(missing_ok=True)
 
 
@@ -296,12 +298,12 @@ class NumberbatchReader(Reader[Vector]):
             if not line.data.strip():
                 self.drop("blank line")
                 continue
-            term, _, rest = line.data.strip().partition(b" ")
+            term, _, values = line.data.strip().partition(b" ")
             text, flaw = decode(Line(line.number, term, line.flaw))
-            count = len(rest.split()) if self.dimensions is None else rest.count(b" ") + 1
+            count = len(values.split()) if self.dimensions is None else values.count(b" ") + 1
             if flaw is not None:
                 self.reject(line.number, flaw, line.data)
-            elif not rest:
+            elif not values:
                 self.reject(line.number, "no values", line.data)
             elif self.dimensions is None and count > MAX_DIMENSIONS:
                 self.reject(line.number, f"more than {MAX_DIMENSIONS:,} values", line.data)
@@ -309,7 +311,7 @@ class NumberbatchReader(Reader[Vector]):
                 self.reject(line.number, f"not {self.dimensions} values", line.data)
             else:
                 self.dimensions = count
-                yield Line(line.number, rest), text if text.startswith("/c/") else f"/c/en/{text}"
+                yield Line(line.number, values), text if text.startswith("/c/") else f"/c/en/{text}"
         self.source.fail_if_damaged()
 
     def _header(self, digits: bytes) -> int:

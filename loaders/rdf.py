@@ -175,7 +175,7 @@ class RdfReader(Reader[Assertion]):
     def _triple(self, located: _Located) -> Iterator[Assertion]:
         head, predicate, tail = located.triple
         if not _is_text(located.triple):
-            self._refuse(located, NOT_UNICODE)
+            self._reject_triple(located, NOT_UNICODE)
             return
         if not self._seen.add(_key(head, predicate, tail)):
             self.drop(DUPLICATE)
@@ -193,26 +193,26 @@ class RdfReader(Reader[Assertion]):
         if isinstance(tail, Literal) and not self._literals:
             self.drop(LITERAL)
             return
-        ends = self._node(head), self._node(tail)
-        if relation == "" or ends[0] is None or ends[1] is None:
+        nodes = self._node(head), self._node(tail)
+        if relation == "" or nodes[0] is None or nodes[1] is None:
             self.drop(UNNAMED)
             return
-        (first, first_sense), (second, second_sense) = ends[0], ends[1]
-        yield from self._keep(
+        (first, first_sense), (second, second_sense) = nodes[0], nodes[1]
+        yield from self._if_valid(
             Assertion(first, relation, second, 1.0, "rdf", head_sense=first_sense, tail_sense=second_sense), located
         )
 
-    def _statement(self, located: list[_Located]) -> Iterator[Assertion]:
+    def _statement(self, statement: list[_Located]) -> Iterator[Assertion]:
         """Yield the assertion of a reified statement, in tacit's vocabulary or any other."""
-        lines = {str(each.triple[1]): each for each in located}
-        values = {name: each.triple[2] for name, each in lines.items()}
-        self.drop(DETAIL, len(located) - 1)
-        for each in located:
-            if not _is_text(each.triple):
-                self._refuse(each, NOT_UNICODE)
+        parts = {str(part.triple[1]): part for part in statement}
+        values = {name: part.triple[2] for name, part in parts.items()}
+        self.drop(DETAIL, len(statement) - 1)
+        for part in statement:
+            if not _is_text(part.triple):
+                self._reject_triple(part, NOT_UNICODE)
                 return
         head, predicate, tail = (values.get(terms.RDF + name) for name in ("subject", "predicate", "object"))
-        if any(part is None or isinstance(part, BNode) for part in (head, predicate, tail)):
+        if any(term is None or isinstance(term, BNode) for term in (head, predicate, tail)):
             self.drop(BLANK_NODE)
             return
         self._seen.add(_key(head, predicate, tail))
@@ -222,30 +222,30 @@ class RdfReader(Reader[Assertion]):
             self.drop(UNNAMED if relation is not None else UNMAPPED)
             return
         numbers: dict[str, Any] = {}
-        for name, (read, reason) in _NUMBERS.items():
+        for name, (parse, reason) in _NUMBERS.items():
             if (term := terms.VOCABULARY + name) in values:
-                numbers[name] = read(str(values[term]))
+                numbers[name] = parse(str(values[term]))
                 if numbers[name] is None:
-                    self._refuse(lines[term], reason)
+                    self._reject_triple(parts[term], reason)
                     return
         fields: dict[str, Any] = {name: str(values.get(terms.VOCABULARY + term, "")) for name, term in terms.TEXT_FIELDS.items()}
         fields["source"] = fields["source"] or "rdf"
         fields["head_sense"] = fields["head_sense"] or ends[0][1]
         fields["tail_sense"] = fields["tail_sense"] or ends[1][1]
-        yield from self._keep(Assertion(ends[0][0], relation, ends[1][0], **numbers, **fields), located[0])
+        yield from self._if_valid(Assertion(ends[0][0], relation, ends[1][0], **numbers, **fields), statement[0])
 
-    def _keep(self, row: Assertion, located: _Located) -> Iterator[Assertion]:
+    def _if_valid(self, row: Assertion, located: _Located) -> Iterator[Assertion]:
         """Yield ``row`` if it is a valid assertion."""
         if label_of(row.head) != label_of(row.tail):
-            self._refuse(located, MIXED)
+            self._reject_triple(located, MIXED)
         elif is_too_long(row.head) or is_too_long(row.tail):
-            self._refuse(located, URI_TOO_LONG)
+            self._reject_triple(located, URI_TOO_LONG)
         else:
             self.report.read += 1
             self.report.kept += 1
             yield row
 
-    def _refuse(self, located: _Located, reason: str) -> None:
+    def _reject_triple(self, located: _Located, reason: str) -> None:
         self.reject(located.line, reason, located.text or " ".join(map(str, located.triple)))
 
     # names
@@ -267,10 +267,10 @@ class RdfReader(Reader[Assertion]):
         """Return URI and sense of a head or tail, from its IRI, its label, or its local name."""
         if isinstance(term, Literal):
             node = terms.text_node(str(term), term.language or self._language)
-        elif (own := terms.node_of(str(term))) is not None:
-            return own
-        elif self._labels is not None and (named := self._labels.node(str(term))) is not None:
-            node = named
+        elif (node_and_sense := terms.node_of(str(term))) is not None:
+            return node_and_sense
+        elif self._labels is not None and (labelled := self._labels.node(str(term))) is not None:
+            node = labelled
         else:
             node = terms.text_node(terms.local_text(str(term)), self._language)
         return None if node is None else (node, "")
@@ -322,8 +322,8 @@ class Labels:
         if not isinstance(label, Literal) or isinstance(head, BNode) or terms.node_of(iri) is not None:
             return
         language = label.language or ""
-        nearness = 0 if language.split("-")[0] == self._language else 1 if not language else 2
-        preference = (nearness, 0 if str(predicate) == terms.PREF_LABEL else 1, f"{language} {label}")
+        language_rank = 0 if language.split("-")[0] == self._language else 1 if not language else 2
+        preference = (language_rank, 0 if str(predicate) == terms.PREF_LABEL else 1, f"{language} {label}")
         node = terms.text_node(str(label), language or self._language)
         if node is not None and (iri not in self._nodes or preference < self._nodes[iri][0]):
             self._nodes[iri] = (preference, node)
@@ -385,9 +385,9 @@ def syntax_problem(error: Exception) -> tuple[int, str]:
 def quiet_rdflib() -> Iterator[None]:
     """Keep rdflib from logging tracebacks about literals that do not fit their datatype; they are read as texts."""
     logger = logging.getLogger("rdflib.term")
-    before = logger.disabled
+    was_disabled = logger.disabled
     logger.disabled = True
     try:
         yield
     finally:
-        logger.disabled = before
+        logger.disabled = was_disabled

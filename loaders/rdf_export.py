@@ -185,13 +185,13 @@ def _tag(language: str) -> str:
 def _write(triples: Iterator[_Triple], path: str, format: str | None) -> None:
     kind = terms.check_format(format, path)
     try:
-        with new_file(Path(path)) as fresh:
+        with new_file(Path(path)) as temporary:
             if kind == "nt":
-                with fresh.open("w", encoding="utf-8", newline="\n") as file:
+                with temporary.open("w", encoding="utf-8", newline="\n") as file:
                     for head, predicate, tail in triples:
                         file.write(f"{_nt(head)} <{predicate}> {_nt(tail)} .\n")
             else:
-                _rdflib_graph(triples, kind).serialize(fresh, format=kind, encoding="utf-8")
+                _rdflib_graph(triples, kind).serialize(temporary, format=kind, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 

@@ -60,9 +60,9 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 def check_format(name: str | None, path: str) -> Format:
     """Return the RDF format with this name, or that of the suffix of ``path`` (before ``.gz``) when the name is None."""
-    wanted = name if name is not None else Path(path.removesuffix(".gz")).suffix.lstrip(".")
-    if wanted.lower() in FORMATS:
-        return FORMATS[wanted.lower()]
+    format_name = name if name is not None else Path(path.removesuffix(".gz")).suffix.lstrip(".")
+    if format_name.lower() in FORMATS:
+        return FORMATS[format_name.lower()]
     problem = f"{name!r} is not an RDF format" if name is not None else f"the suffix of {path} is not that of an RDF format"
     raise InputError(f"{problem}; give turtle, nt or xml")
 
@@ -118,21 +118,21 @@ def read_mapping(mapping: Mapping[str, str | None] | str | os.PathLike[str] | No
     given."""
     if mapping is None:
         return {}
-    where = "the mapping"
+    source = "the mapping"
     entries: object = mapping
     if not isinstance(mapping, Mapping):
-        where = os.fspath(mapping)
-        entries = _read_file(Path(where))
+        source = os.fspath(mapping)
+        entries = _read_file(Path(source))
     if isinstance(entries, Mapping) and isinstance(entries.get("predicates"), Mapping):
         entries = entries["predicates"]
     if not isinstance(entries, Mapping):
-        raise InputError(f'{where} is not a table of predicate IRI = relation; give lines such as "http://…#broader" = "IsA"')
+        raise InputError(f'{source} is not a table of predicate IRI = relation; give lines such as "http://…#broader" = "IsA"')
     checked: dict[str, str] = {}
     for iri, relation in entries.items():
         if not isinstance(iri, str) or not (relation is None or isinstance(relation, str)):
-            raise InputError(f"{where} maps {iri!r} to {relation!r}; give an IRI and a relation name")
+            raise InputError(f"{source} maps {iri!r} to {relation!r}; give an IRI and a relation name")
         if iri == "*" and relation:
-            raise InputError(f'{where} maps * to {relation!r}; * means every other predicate and can only be excluded ("")')
+            raise InputError(f'{source} maps * to {relation!r}; * means every other predicate and can only be excluded ("")')
         checked[iri] = check_relation(relation) if relation else ""
     return checked
 

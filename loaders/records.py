@@ -84,8 +84,8 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
                 return _table(peeked, delimiter, columns)
         if headings and not has_objects:
             columns.check(headings[0][1], source.path)
-        named = source.path.lower().removesuffix(".gz").endswith(_TABLE_SUFFIXES)
-        if headings and (named or not has_objects):
+        is_table = source.path.lower().removesuffix(".gz").endswith(_TABLE_SUFFIXES)
+        if headings and (is_table or not has_objects):
             raise InputError(f"{source.path} has the columns {_listed(headings[0][1])}; wanted are {columns.wanted}")
         if not has_objects:
             raise InputError(
@@ -120,18 +120,18 @@ class Peeked:
     def __init__(self, source: ByteSource) -> None:
         self._source = source
         self._chunks = source.chunks()
-        self._begun: list[bytes] = []
-        while sum(map(len, self._begun)) < _HEAD_BYTES and (chunk := next(self._chunks, b"")):
-            self._begun.append(chunk)
-        self.head = b"".join(self._begun).removeprefix(BOM)
+        self._first_chunks: list[bytes] = []
+        while sum(map(len, self._first_chunks)) < _HEAD_BYTES and (chunk := next(self._chunks, b"")):
+            self._first_chunks.append(chunk)
+        self.head = b"".join(self._first_chunks).removeprefix(BOM)
 
     @property
     def damage(self) -> str | None:
         return self._source.damage
 
     def chunks(self) -> Iterator[bytes]:
-        begun, self._begun, self.head = self._begun, [], b""
-        return chain(begun, self._chunks)
+        first_chunks, self._first_chunks, self.head = self._first_chunks, [], b""
+        return chain(first_chunks, self._chunks)
 
 
 def _is_list_line(head: bytes) -> bool:
@@ -162,44 +162,44 @@ _OPEN, _CLOSE = b"{[", b"}]"
 
 def json_elements(source: Peeked) -> Iterator[Line]:
     """Yield the elements of a JSON list, or the members ``"key": value`` of an object, split at commas outside of strings."""
-    number, depth, inside, skip = 1, 0, False, 0
+    number, depth, in_string, skip = 1, 0, False, 0
     element = bytearray()
     ended = False
 
-    def whole() -> Line:
+    def complete_element() -> Line:
         data = bytes(element).strip()
         return Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_HEAD_BYTES], TOO_LONG)
 
     for chunk in source.chunks():
-        at, begin, skip = skip, 0, 0
+        position, begin, skip = skip, 0, 0
         while not ended:
-            match = (_INSIDE if inside else _OUTSIDE).search(chunk, at)
+            match = (_INSIDE if in_string else _OUTSIDE).search(chunk, position)
             if match is None:
                 break
-            at = match.end()
-            sign = chunk[at - 1]
-            if inside:
-                if sign == 0x5C:  # a backslash: the next byte does not end the string
-                    at += 1
+            position = match.end()
+            byte = chunk[position - 1]
+            if in_string:
+                if byte == 0x5C:  # a backslash: the next byte does not end the string
+                    position += 1
                 else:
-                    inside = False
-            elif sign == 0x22:
-                inside = True
-            elif sign in _OPEN:
+                    in_string = False
+            elif byte == 0x22:
+                in_string = True
+            elif byte in _OPEN:
                 depth += 1
                 if depth == 1:
-                    begin = at
-            elif sign in _CLOSE:
+                    begin = position
+            elif byte in _CLOSE:
                 depth -= 1
                 ended = depth <= 0
-            if (sign == 0x2C and depth == 1 and not inside) or ended:
-                element += chunk[begin : at - 1]
-                begin = at
+            if (byte == 0x2C and depth == 1 and not in_string) or ended:
+                element += chunk[begin : position - 1]
+                begin = position
                 if not ended or element.strip():
-                    yield whole()
+                    yield complete_element()
                     number += 1
                 element.clear()
-        skip = max(0, at - len(chunk))
+        skip = max(0, position - len(chunk))
         if ended:
             if chunk[begin:].strip():
                 yield Line(number, chunk[begin:][:_HEAD_BYTES], "text after the end of the JSON list")
@@ -226,8 +226,8 @@ def _headings(head: bytes) -> list[tuple[str, list[str]]]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [name for name in names if name][:_SHOWN_COLUMNS]
-    return ", ".join(shown) + (" and more" if len(names) > len(shown) else "")
+    first_names = [name for name in names if name][:_SHOWN_COLUMNS]
+    return ", ".join(first_names) + (" and more" if len(names) > len(first_names) else "")
 
 
 class TableRow(NamedTuple):
@@ -247,35 +247,35 @@ def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True, strict: b
     flaw.
     """
     flaws: list[Line] = []
-    left_out = 0  # lines that are too long
-    cut = False
+    skipped_lines = 0  # lines that are too long
+    truncated = False
 
     def texts() -> Iterator[str]:
-        nonlocal left_out, cut
+        nonlocal skipped_lines, truncated
         for block in blocks(source):
             if block.flaw is None:
                 for row in io.BytesIO(block.data):
                     yield row.decode(errors="surrogateescape")
                 continue
-            cut = cut or block.flaw == source.damage
+            truncated = truncated or block.flaw == source.damage
             flaws.append(Line(block.first, block.data, Damage(block.flaw) if block.flaw == source.damage else block.flaw))
-            left_out += 1
+            skipped_lines += 1
 
     reader = csv.reader(texts(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=strict)
     while True:
-        number = reader.line_num + left_out + 1
+        number = reader.line_num + skipped_lines + 1
         fault, cells = None, None
         try:
             cells = next(reader, None)
         except csv.Error as error:
             fault = f"not {'CSV' if quoted else 'a table'} ({error})"
-        unfinished = cut  # a row that began before the damage is incomplete
-        if flaws and not unfinished:
+        is_incomplete = truncated  # a row that began before the damage is incomplete
+        if flaws and not is_incomplete:
             yield from (TableRow(flawed.number, [], flawed.data, flawed.flaw) for flawed in flaws)
         if fault is not None:
             yield TableRow(number, [], flaw=fault)
-        elif cells is None or unfinished:
-            yield from (TableRow(flawed.number, [], flawed.data, flawed.flaw) for flawed in flaws if unfinished)
+        elif cells is None or is_incomplete:
+            yield from (TableRow(flawed.number, [], flawed.data, flawed.flaw) for flawed in flaws if is_incomplete)
             return
         elif cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
             yield TableRow(number, cells)

@@ -54,7 +54,7 @@ def read_values(source: ByteSource, form: FileForm, wanted: Sequence[str]) -> It
         InputError: while iterating: Parquet cannot be read.
     """
     peeked = Peeked(source)
-    kind = form.format or _recognised(peeked.head, source.path, form)
+    kind = form.format or _detected_format(peeked.head, source.path, form)
     if kind == "parquet":
         return _parquet(source, peeked, wanted)
     if kind == "json":
@@ -64,7 +64,7 @@ def read_values(source: ByteSource, form: FileForm, wanted: Sequence[str]) -> It
     return _table(peeked, form.delimiter or _delimiter(peeked.head), True, form.names, wanted)
 
 
-def _recognised(head: bytes, path: str, form: FileForm) -> Format:
+def _detected_format(head: bytes, path: str, form: FileForm) -> Format:
     if head.startswith(PARQUET):
         return "parquet"
     if form.rows or head.lstrip()[:1] in (b"{", b"["):
@@ -119,11 +119,11 @@ def _parquet(source: ByteSource, peeked: Peeked, wanted: Sequence[str]) -> Itera
 def _json(source: Peeked, form: FileForm, wanted: Sequence[str]) -> Iterator[Values]:
     """Yield the rows of JSON lines, a JSON list, or the object that ``form.rows`` leads through."""
     path = form.rows.split(".") if form.rows else []
-    whole = bool(path) or source.head.lstrip().startswith(b"[")
+    has_elements = bool(path) or source.head.lstrip().startswith(b"[")
     getters = [_getter(name, form.names) for name in wanted]
-    unseen = set(range(len(wanted)))
+    missing = set(range(len(wanted)))
     names: Sequence[str] | None = None
-    for line in json_elements(source) if whole else json_lines(source):
+    for line in json_elements(source) if has_elements else json_lines(source):
         text, flaw = decode(line)
         if flaw is None and not text.strip():
             continue
@@ -140,11 +140,11 @@ def _json(source: Peeked, form: FileForm, wanted: Sequence[str]) -> Iterator[Val
                 yield Values(line.number, flaw=row.flaw, data=text)
                 continue
             values = [value_of(row) for value_of in getters]
-            if unseen:
-                unseen = {index for index in unseen if values[index] is None}
+            if missing:
+                missing = {index for index in missing if values[index] is None}
             yield Values(line.number, values)
-    if unseen and names is not None:
-        raise NoColumn(wanted[min(unseen)], names)
+    if missing and names is not None:
+        raise NoColumn(wanted[min(missing)], names)
 
 
 class _Row(NamedTuple):
@@ -158,19 +158,17 @@ class _Row(NamedTuple):
 def _within(data: Any, path: Sequence[str], keys: tuple[str, ...]) -> Iterator[_Row]:
     """Yield the rows at the end of ``path`` in ``data``."""
     if not path:
-        cells = isinstance(data, (list, str))
-        yield _Row(
-            data.split("\t") if isinstance(data, str) else data, keys, None if cells or isinstance(data, dict) else _NO_ROW
-        )
+        row = data.split("\t") if isinstance(data, str) else data
+        yield _Row(row, keys, None if isinstance(row, (dict, list)) else _NO_ROW)
         return
-    step, rest = path[0], path[1:]
+    step, further_path = path[0], path[1:]
     if not isinstance(data, dict) or (step != "*" and step not in data):
         yield _Row(data, keys, f"no key {step!r}" if step != "*" else "not a JSON object")
     elif step == "*":
         for key, value in data.items():
-            yield from _within(value, rest, (*keys, key))
+            yield from _within(value, further_path, (*keys, key))
     else:
-        yield from _within(data[step], rest, keys)
+        yield from _within(data[step], further_path, keys)
 
 
 _NO_ROW = "neither a JSON object nor a list"

@@ -85,27 +85,27 @@ def _dialogue(line: int, turns: list[str]) -> Dialogue:
 
 def _sentences(source: ByteSource) -> Iterator[_Sentence]:
     """Yield the sentences: runs of lines between blank ones."""
-    run: list[tuple[int, str, str | None]] = []
+    sentence_lines: list[tuple[int, str, str | None]] = []
     for line in lines(source):
         text, flaw = decode(line)
         if flaw is not None or text.strip():
-            run.append((line.number, text, flaw))
-        elif run:
-            yield _sentence(run, damage=False)
-            run = []
+            sentence_lines.append((line.number, text, flaw))
+        elif sentence_lines:
+            yield _sentence(sentence_lines, damage=False)
+            sentence_lines = []
         if flaw is not None and flaw == source.damage:
             break
-    if run:
-        yield _sentence(run, damage=source.damage is not None)
+    if sentence_lines:
+        yield _sentence(sentence_lines, damage=source.damage is not None)
 
 
-def _sentence(run: list[tuple[int, str, str | None]], damage: bool) -> _Sentence:
+def _sentence(sentence_lines: list[tuple[int, str, str | None]], damage: bool) -> _Sentence:
     """Return the sentence in lines with their numbers and flaws."""
-    comments = [text for _, text, _ in run if text.startswith("#")]
+    comments = [text for _, text, _ in sentence_lines if text.startswith("#")]
     texts = [match[1] for comment in comments if (match := _TEXT.match(comment))]
-    flaw = next((flaw for _, _, flaw in run if flaw is not None), None)
+    flaw = next((flaw for _, _, flaw in sentence_lines if flaw is not None), None)
     if flaw is None and not texts:
         flaw = "the sentence has no comment # text = …"
-    if flaw is None and len(comments) == len(run):
+    if flaw is None and len(comments) == len(sentence_lines):
         flaw = "the sentence has no words"
-    return _Sentence(run[0][0], texts[-1] if texts else "", any(map(_BEGINS.match, comments)), flaw, damage)
+    return _Sentence(sentence_lines[0][0], texts[-1] if texts else "", any(map(_BEGINS.match, comments)), flaw, damage)

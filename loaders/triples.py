@@ -82,7 +82,7 @@ class TripleReader(Reader[Assertion]):
         self._dataset = self.mapping.dataset or Path(self.path).name.removesuffix(".gz")
         self._none = {name.strip().lower() for name in self.mapping.nodes.none}
         self._rules: dict[str, Any] = {}  # Rule, or the reason to leave the rows out
-        self._left: Iterator[Values] = iter(())
+        self._remaining: Iterator[Values] = iter(())
         self._nodes: dict[tuple[str, str, str, Kind], _Node] = {}
 
     def entry(self) -> LoadEntry:
@@ -90,17 +90,17 @@ class TripleReader(Reader[Assertion]):
         return replace(super().entry(), relations=self.mapping.added)
 
     def _rows(self) -> Iterator[Assertion]:
-        self._left = read_values(self.source, self.mapping.file, self._wanted)
+        self._remaining = read_values(self.source, self.mapping.file, self._wanted)
         report, always = self.report, self.mapping.relations.always
         head, tail, relation = (self._index_of.get(role) for role in ("head", "tail", "relation"))
         try:
-            for row in self._left:
+            for row in self._remaining:
                 values = row.values
                 if row.flaw is not None:
                     self.reject(row.number, row.flaw, row.data)
                     continue
-                if (fault := _not_text(values)) is not None:
-                    self.reject(row.number, fault, _shown(values))
+                if (flaw := _not_text(values)) is not None:
+                    self.reject(row.number, flaw, _row_text(values))
                     continue
                 if head is None or tail is None:
                     parts: Iterable[Any] = (self._parts(row, values[index]) for index in self._triples)
@@ -131,11 +131,11 @@ class TripleReader(Reader[Assertion]):
         """Return the assertion of a triple, or None after counting it as dropped or rejected."""
         values, index_of = row.values, self._index_of
         for column, condition in self._drops:
-            verdict = condition.applies(values[column])
-            if verdict is None:
-                self.reject(row.number, f"{condition.column} is not a number", _shown(values))
+            applies = condition.applies(values[column])
+            if applies is None:
+                self.reject(row.number, f"{condition.column} is not a number", _row_text(values))
                 return None
-            if verdict:
+            if applies:
                 self.drop(condition.reason)
                 return None
         name = "" if relation is None else str(relation).strip()
@@ -144,7 +144,7 @@ class TripleReader(Reader[Assertion]):
             if rule == RELATION:
                 self.drop(RELATION)
             else:
-                self.reject(row.number, NO_RELATION, _shown(values))
+                self.reject(row.number, NO_RELATION, _row_text(values))
             return None
         language = (values[index_of["language"]] if "language" in index_of else None) or self.mapping.language
         language = language if language.__class__ is str else str(language)
@@ -155,11 +155,11 @@ class TripleReader(Reader[Assertion]):
                 if reason == NO_NAME:
                     self.drop(reason)
                 else:
-                    self.reject(row.number, reason, _shown(values))
+                    self.reject(row.number, reason, _row_text(values))
                 return None
         weight = _weight(values[index_of["weight"]]) if "weight" in index_of else 1.0
         if weight is None:
-            self.reject(row.number, NOT_A_WEIGHT, _shown(values))
+            self.reject(row.number, NOT_A_WEIGHT, _row_text(values))
             return None
         dataset = (values[index_of["dataset"]] if "dataset" in index_of else None) or self._dataset
         license = (values[index_of["license"]] if "license" in index_of else None) or self.mapping.license
@@ -193,29 +193,29 @@ class TripleReader(Reader[Assertion]):
         if node is None:
             if len(self._nodes) >= _CACHED:
                 self._nodes.clear()
-            node = self._nodes[key] = self._made(*key)
+            node = self._nodes[key] = self._new_node(*key)
         return node
 
-    def _made(self, name: str, text: str, language: str, kind: Kind) -> _Node:
+    def _new_node(self, name: str, text: str, language: str, kind: Kind) -> _Node:
         nodes = self.mapping.nodes
         identifier = name.strip()
         if kind == "concept" and identifier.startswith("/c/"):
             parts = identifier.split("/", 4)
             if len(parts) > 3 and parts[2] and parts[3] and not any(sign <= " " for sign in identifier):
-                return _kept("/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else "")
-        words = text or (text_of(identifier) if identifier.startswith(_URIS) else identifier)
+                return _checked_node("/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else "")
+        label = text or (text_of(identifier) if identifier.startswith(_URIS) else identifier)
         if nodes.alternatives:
-            words = words.split(nodes.alternatives, 1)[0]
-        for part, other in nodes.replace.items():
-            words = words.replace(part, other)
-        if self._none and words.strip().lower() in self._none:
+            label = label.split(nodes.alternatives, 1)[0]
+        for old, new in nodes.replace.items():
+            label = label.replace(old, new)
+        if self._none and label.strip().lower() in self._none:
             return "", NO_NAME
         try:
             if kind == "event":
-                return _kept(event_uri(words))
+                return _checked_node(event_uri(label))
             if not LANGUAGE.fullmatch(language):
                 return "", NO_LANGUAGE
-            return _kept(concept_uri(words, language.replace("_", "-").split("-")[0].lower()))
+            return _checked_node(concept_uri(label, language.replace("_", "-").split("-")[0].lower()))
         except InputError:  # nothing is left of it
             return "", NO_NAME
 
@@ -227,41 +227,41 @@ class TripleReader(Reader[Assertion]):
         keys = [f"[columns] {key}" for key in self._index_of if getattr(columns, key) == error.name]
         keys += ["[columns] triple"] if error.name in columns.triple else []
         keys += [f"[[drop]] {number}" for number, condition in enumerate(self.mapping.drop, 1) if condition.column == error.name]
-        where = f"({keys[0]} of {self.mapping.place})"
+        location = f"({keys[0]} of {self.mapping.place})"
         names = list(dict.fromkeys(error.names))
         if error.name in names:
-            return f"{self.source.name} has two columns {error.name!r} {where}; rename one of them"
-        same = next((name for name in names if name.lower() == error.name.lower()), None)
+            return f"{self.source.name} has two columns {error.name!r} {location}; rename one of them"
+        case_variant = next((name for name in names if name.lower() == error.name.lower()), None)
         detected = detect(self.source.head)
         if detected is not None and detected.kind not in OF_TRIPLES:
-            return f"{self.source.name} has no column or field {error.name!r} {where}; it looks like {detected.what}"
-        listed = ", ".join(names[:12]) + (" and more" if len(names) > 12 else "")
-        advice = f"did you mean {same}?" if same else did_you_mean(error.name, names, "")
-        has = f"it has {listed}" if names else "its rows have no names, so give them with [file] names"
-        return f"{self.source.name} has no column or field {error.name!r} {where}; {has}{f'; {advice}' if advice else ''}"
+            return f"{self.source.name} has no column or field {error.name!r} {location}; it looks like {detected.what}"
+        known_names = ", ".join(names[:12]) + (" and more" if len(names) > 12 else "")
+        advice = f"did you mean {case_variant}?" if case_variant else did_you_mean(error.name, names, "")
+        content = f"it has {known_names}" if names else "its rows have no names, so give them with [file] names"
+        return f"{self.source.name} has no column or field {error.name!r} {location}; {content}{f'; {advice}' if advice else ''}"
 
     def _unknown(self, name: str, number: int) -> str:
         """Return the sentence on the unknown relations of the file, after reading the rest of it."""
         unknown = {name: [number, 1]}
-        for row in self._left:
-            for other in self._relations(row) if row.flaw is None else ():
-                if other in unknown:
-                    unknown[other][1] += 1
-                elif other and other not in self._rules and len(unknown) < _UNKNOWN:
-                    if other in self.mapping.relations.drop or self.mapping.rule(other) is not None:
-                        self._rules[other] = RELATION
+        for row in self._remaining:
+            for relation in self._relations(row) if row.flaw is None else ():
+                if relation in unknown:
+                    unknown[relation][1] += 1
+                elif relation and relation not in self._rules and len(unknown) < _UNKNOWN:
+                    if relation in self.mapping.relations.drop or self.mapping.rule(relation) is not None:
+                        self._rules[relation] = RELATION
                     else:
-                        unknown[other] = [row.number, 1]
-        shown = []
+                        unknown[relation] = [row.number, 1]
+        descriptions = []
         for relation, (first, count) in list(unknown.items())[:_SHOWN]:
             hint = self.mapping.suggestion(relation)
-            rows_of = "1 row" if count == 1 else f"{count:,} rows"
-            shown.append(f"{relation!r} ({rows_of}, the first in line {first}{f'; {hint}' if hint else ''})")
+            row_count = "1 row" if count == 1 else f"{count:,} rows"
+            descriptions.append(f"{relation!r} ({row_count}, the first in line {first}{f'; {hint}' if hint else ''})")
         more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
         kinds = "a relation" if len(unknown) == 1 else "relations"
         return (
             f"{self.source.name} has {kinds} that tacit does not know: "
-            f"{', '.join(shown)}{more}; in {self.mapping.place}, map to known ones in [relations.map], add with "
+            f"{', '.join(descriptions)}{more}; in {self.mapping.place}, map to known ones in [relations.map], add with "
             "[relations.add.NAME], or leave out with [relations] drop"
         )
 
@@ -277,7 +277,7 @@ class TripleReader(Reader[Assertion]):
 read_triples = TripleReader
 
 
-def _kept(uri: str, sense: str = "") -> _Node:
+def _checked_node(uri: str, sense: str = "") -> _Node:
     return ("", URI_TOO_LONG) if is_too_long(uri) else (uri, sense)
 
 
@@ -308,5 +308,5 @@ def _not_text(values: Sequence[Any]) -> str | None:
     return None
 
 
-def _shown(values: Sequence[Any]) -> str:
+def _row_text(values: Sequence[Any]) -> str:
     return "\t".join("" if value is None else str(value) for value in values)

@@ -88,19 +88,20 @@ def _row(data: Any, number: int) -> TupleRow:
     if not any(key in value for key in ("tuples", "tuples_single", "tuples_pair")):
         raise BrokenRecord("there are no tuples")
     tuples = []
-    for annotated, kind in _written(value):
+    for annotated, kind in _annotated_tuples(value):
         texts = annotated[:3] if isinstance(annotated, list) else []
         if len(texts) != 3 or not all(isinstance(text, str) and text.strip() for text in texts):
             raise BrokenRecord(f"{annotated!r} is not [head, relation, tail]")
-        if kind not in _KINDS or texts[1] not in ATOMIC_RELATIONS:
-            wrong = f"{kind!r} is neither single nor pair", f"there is no relation {texts[1]!r} in ATOMIC"
-            raise BrokenRecord(wrong[kind in _KINDS])
+        if kind not in _KINDS:
+            raise BrokenRecord(f"{kind!r} is neither single nor pair")
+        if texts[1] not in ATOMIC_RELATIONS:
+            raise BrokenRecord(f"there is no relation {texts[1]!r} in ATOMIC")
         tuples.append(HumanTuple(texts[0], texts[1], texts[2], kind))
     name = next((str(value[key]) for key in ("GUID", "id") if value.get(key) not in (None, "")), str(number))
     return TupleRow(name, tuple(history), response.strip(), tuple(tuples))
 
 
-def _written(value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+def _annotated_tuples(value: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
     """Yield every tuple of a row with its kind."""
     for kind in _KINDS:
         for annotated in value.get(f"tuples_{kind}") or ():
