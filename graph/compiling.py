@@ -1,7 +1,7 @@
 """Compiling functions with numba: machine code is cached on disk where a folder is writable, and long compiling is announced.
 
 numba keeps machine code beside the modules, or in the user's cache folder where that is read-only (``NUMBA_CACHE_DIR`` names
-another), for each type of processor and version apart. Several processes may write there at the same time.
+another), separately for each processor type and version. Several processes may write there at the same time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ANNOUNCED_AFTER = 1.0
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Compile ``function`` at its first call, without the interpreter's lock."""
+    """Compile ``function`` at its first call; it runs without the interpreter's lock."""
     try:
         return njit(nogil=True, cache=True)(function)
     except RuntimeError:  # no folder for machine code is writable

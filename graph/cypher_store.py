@@ -155,9 +155,9 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
 
     def heads(self, text: str, limit: int = 10) -> list[str]:
         arguments.check_limit(limit)
-        wanted = normalise_event(text).lower()
-        rows = self._ask("heads", text=wanted)
-        ranked = sorted((text.lower() != wanted, len(text), uri) for uri, text in rows)
+        normalised = normalise_event(text).lower()
+        rows = self._ask("heads", text=normalised)
+        ranked = sorted((text.lower() != normalised, len(text), uri) for uri, text in rows)
         return [uri for _, _, uri in ranked[:limit]]
 
     def tails_many(self, heads: Sequence[str], relations: Collection[str]) -> list[Assertion]:
@@ -202,11 +202,11 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         self, concept: str, relation: str | None = None, limit: int | None = None, *, language: str = "en"
     ) -> list[ConceptTail]:
         arguments.check_limit(limit)
-        wanted = "" if relation is None else check_relation(relation)
+        relation_name = "" if relation is None else check_relation(relation)
         if not self.link_manifest().links:
             raise no_links(self.url)
         (uri,) = self._uris([concept], language)
-        rows = self._ask("tails_of_mentioning", concept=uri, relation=wanted)
+        rows = self._ask("tails_of_mentioning", concept=uri, relation=relation_name)
         events = sorted({str(row[0]) for row in rows})
         mentions = {str(event): int(number) for event, number in self._ask("number_of_mentions", events=events)} if events else {}
         return ranked_tails(rows, mentions)[:limit]

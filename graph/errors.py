@@ -119,8 +119,8 @@ class MissingExtra(TacitError):
     def __init__(self, packages: str | Sequence[str], extras: str | Sequence[str]) -> None:
         """Make the message for missing ``packages``, which ``extras`` contain."""
         self.packages = (packages,) if isinstance(packages, str) else tuple(dict.fromkeys(packages))
-        wanted = {extras} if isinstance(extras, str) else set(extras)
-        self.extras = tuple(sorted(extra for extra in wanted if not _INCLUDED.get(extra, set()) & wanted))
+        names = {extras} if isinstance(extras, str) else set(extras)
+        self.extras = tuple(sorted(extra for extra in names if not _INCLUDED.get(extra, set()) & names))
         missing = f"{', '.join(self.packages)} {'is' if len(self.packages) == 1 else 'are'} not installed"
         hint = f" (on Linux without a GPU, run this first: {CPU_TORCH})" if self._brings_cuda() else ""
         super().__init__(f"{missing}; run: pip install 'tacit-kg[{','.join(self.extras)}]'{hint}")
@@ -139,8 +139,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """Return the advice for an unknown name: the one of ``known`` that is spelt alike, or ``otherwise``."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name[:100], list(known), 1)
-    return f"did you mean {near[0]}?" if near else otherwise
+    matches = get_close_matches(name[:100], list(known), 1)
+    return f"did you mean {matches[0]}?" if matches else otherwise
 
 
 def reason_of(error: BaseException) -> str:

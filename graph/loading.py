@@ -1,4 +1,4 @@
-"""What loads into every store share: checks of rows, detection of duplicates, the manifest, and the GC threshold.
+"""Shared parts of loading into the stores: checks of rows, detection of duplicates, the manifest, and the GC threshold.
 
 Assertions are identified by 64-bit fingerprints, nodes by 64-bit hashes, both in sorted arrays with 8 bytes each, so that
 millions of them take little memory.

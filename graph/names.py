@@ -192,7 +192,8 @@ def forms(text: str, language: str = "en") -> list[str]:
     if language == "en":
         surfaces += [term.removeprefix(article) for article in _ARTICLES if term.startswith(article)]
         for surface in tuple(surfaces):
-            first, *rest = surface.split("_")
-            surfaces += ["_".join([first, *rest[:-1], lemma]) for lemma in lemmas(rest[-1])] if rest else lemmas(first)
-            surfaces += ["_".join([lemma, *rest]) for lemma in lemmas(first)] if rest else []
+            first, *others = surface.split("_")
+            if others:
+                surfaces += ["_".join([first, *others[:-1], lemma]) for lemma in lemmas(others[-1])]
+            surfaces += ["_".join([lemma, *others]) for lemma in lemmas(first)]
     return [concept_uri(surface, language) for surface in dict.fromkeys(surfaces) if surface.strip("/_")]

@@ -53,11 +53,11 @@ def question_of(text: str) -> Question:
     Raises:
         InputError: there is none.
     """
-    wanted = " ".join(text.lower().split())
+    normalised = " ".join(text.lower().split())
     for question in QUESTIONS:
-        if wanted in (question.value, question.text.lower()):
+        if normalised in (question.value, question.text.lower()):
             return question
-    advice = did_you_mean(wanted, [question.value for question in QUESTIONS], f"choose from {', '.join(QUESTIONS)}")
+    advice = did_you_mean(normalised, [question.value for question in QUESTIONS], f"choose from {', '.join(QUESTIONS)}")
     raise InputError(f"unknown question {text!r}; {advice}")
 
 

@@ -147,6 +147,6 @@ def check_known(names: Collection[str], known: Collection[str] = ()) -> None:
         check_relation(name)
         if name in RELATIONS or name in known or name.startswith("dbpedia"):
             continue
-        case_variants = [other for other in (*RELATIONS, *sorted(known)) if other.lower() == name.lower()]
+        case_variants = [relation for relation in (*RELATIONS, *sorted(known)) if relation.lower() == name.lower()]
         advice = f"did you mean {case_variants[0]}?" if case_variants else "tacit info GRAPH lists a graph's relations"
         raise InputError(f"unknown relation {name}; {did_you_mean(name, case_variants or [*RELATIONS, *sorted(known)], advice)}")

@@ -31,8 +31,7 @@ _EMPTY = ("", None)
 
 def dump(value: Any, kind: Any = None) -> Any:
     """Return ``value`` as plain values for JSON, in the shape of ``kind`` or else of its own type."""
-    shaped: Any = type(value) if kind is None else kind
-    return _adapter(shaped).dump_python(value, mode="json")
+    return _adapter(kind or type(value)).dump_python(value, mode="json")
 
 
 def load(kind: type[T], row: Any) -> T:

@@ -49,7 +49,7 @@ class Dialogue:
 
 
 class BrokenRecord(Exception):
-    """A record that cannot be used, with the reason; raised by the functions here that take one apart."""
+    """A record that cannot be used, with the reason; raised by the functions here that parse records."""
 
 
 def read_items(

@@ -99,7 +99,7 @@ class Target:
     """What a relation of the file maps to: a text, or a table ``{relation = …, reversed = true, nodes = "event"}``."""
 
     relation: str  # one of tacit's, or an added one
-    reversed: bool = False  # head and tail change places
+    reversed: bool = False  # head and tail are swapped
     nodes: Kind | None = None  # what names become, in place of `kind`
     __pydantic_config__: ClassVar[Any] = _FORBID
 
@@ -149,7 +149,7 @@ class Drop:
 
     @property
     def reason(self) -> str:
-        """What the report says of the rows."""
+        """The reason that the report gives, e.g. ``weight below 1``."""
         if self.below is not None:
             return f"{self.column} below {self.below:g}"
         if self.above is not None:
@@ -159,7 +159,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Rule:
-    """What becomes of the rows of one relation: its name in the graph, whether head and tail change places, and their kind."""
+    """How rows of one relation are loaded: its name in the graph, whether head and tail are swapped, and their kind."""
 
     relation: str
     reversed: bool
@@ -240,7 +240,7 @@ def open_mapping(mapping: Mapping | str | os.PathLike[str]) -> Mapping:
     """Return the mapping with this name (:func:`shipped_mappings`), or in this TOML file.
 
     Raises:
-        InputError: there is none, it is not TOML, or what it says is wrong; the message names the file and the line or key.
+        InputError: there is none, it is not TOML, or it has a fault; the message names the file and the line or key.
     """
     if isinstance(mapping, Mapping):
         return mapping

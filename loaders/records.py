@@ -136,8 +136,8 @@ class Peeked:
 
 def _is_list_line(head: bytes) -> bool:
     """Return whether the first line is a complete JSON list and objects follow: JSON lines of which the first is invalid."""
-    first, _, rest = head.partition(b"\n")
-    if not rest.lstrip().startswith(b"{"):
+    first, _, following = head.partition(b"\n")
+    if not following.lstrip().startswith(b"{"):
         return False
     try:
         orjson.loads(first)

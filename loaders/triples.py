@@ -216,13 +216,13 @@ class TripleReader(Reader[Assertion]):
             if not LANGUAGE.fullmatch(language):
                 return "", NO_LANGUAGE
             return _checked_node(concept_uri(label, language.replace("_", "-").split("-")[0].lower()))
-        except InputError:  # nothing is left of it
+        except InputError:  # empty after normalisation
             return "", NO_NAME
 
-    # what ends a load
+    # messages of the errors that end a load
 
     def _no_column(self, error: NoColumn) -> str:
-        """Return the sentence on a column of the mapping that the file does not have."""
+        """Return the message about a column of the mapping that the file does not have."""
         columns = self.mapping.columns
         keys = [f"[columns] {key}" for key in self._index_of if getattr(columns, key) == error.name]
         keys += ["[columns] triple"] if error.name in columns.triple else []
@@ -241,7 +241,7 @@ class TripleReader(Reader[Assertion]):
         return f"{self.source.name} has no column or field {error.name!r} {location}; {content}{f'; {advice}' if advice else ''}"
 
     def _unknown(self, name: str, number: int) -> str:
-        """Return the sentence on the unknown relations of the file, after reading the rest of it."""
+        """Return the message about the unknown relations of the file, after reading the rest of it."""
         unknown = {name: [number, 1]}
         for row in self._remaining:
             for relation in self._relations(row) if row.flaw is None else ():
@@ -257,11 +257,11 @@ class TripleReader(Reader[Assertion]):
             hint = self.mapping.suggestion(relation)
             row_count = "1 row" if count == 1 else f"{count:,} rows"
             descriptions.append(f"{relation!r} ({row_count}, the first in line {first}{f'; {hint}' if hint else ''})")
-        more = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
+        remainder = f" and {len(unknown) - _SHOWN:,} more" if len(unknown) > _SHOWN else ""
         kinds = "a relation" if len(unknown) == 1 else "relations"
         return (
             f"{self.source.name} has {kinds} that tacit does not know: "
-            f"{', '.join(descriptions)}{more}; in {self.mapping.place}, map to known ones in [relations.map], add with "
+            f"{', '.join(descriptions)}{remainder}; in {self.mapping.place}, map to known ones in [relations.map], add with "
             "[relations.add.NAME], or leave out with [relations] drop"
         )
 

@@ -70,7 +70,7 @@ def replace_links(folder: Path, links: Iterable[Link], entry: Callable[[], LinkE
         engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
         try:
             graph = from_row(engine.rows(query("manifest"))[0])
-            before = link_manifest_of(engine.rows(query("link_manifest")))
+            old_manifest = link_manifest_of(engine.rows(query("link_manifest")))
             tables = _link_tables(engine, folder)
             old_ids = _identities(engine) if tables else np.zeros(0, dtype=np.int64)
         finally:
@@ -79,11 +79,11 @@ def replace_links(folder: Path, links: Iterable[Link], entry: Callable[[], LinkE
         with writing(folder):
             spool.mkdir()
             ids, checksum = _spool(links, spool)
-        after = LinkManifest(entry() if entry else before.entry, len(ids), checksum)
+        new_manifest = LinkManifest(entry() if entry else old_manifest.entry, len(ids), checksum)
         unchanged = int(np.isin(ids, old_ids, assume_unique=True).sum())
-        if after != before or len(tables) < len(LINK_RELATIONS):
+        if new_manifest != old_manifest or len(tables) < len(LINK_RELATIONS):
             with writing(folder):
-                _fill(folder, spool, tables, after)
+                _fill(folder, spool, tables, new_manifest)
                 replace_database(folder, graph)
     return LinkCounts(len(ids) - unchanged, unchanged, len(old_ids) - unchanged)
 

@@ -150,16 +150,16 @@ def load(
         integrity.verify(folder / DATABASE, whole=True)
         engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
         try:
-            before = from_row(engine.rows(query("manifest"))[0])
+            old_manifest = from_row(engine.rows(query("manifest"))[0])
             known, known_nodes = _known_content(engine)
         finally:
             engine.close()
         with Spool(folder / f"{DRAFT}.spool", folder) as spool:
-            manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, known_nodes, before)
-        new = manifest.assertions - before.assertions
+            manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, known_nodes, old_manifest)
+        new = manifest.assertions - old_manifest.assertions
         if entry:
             manifest = with_entry(manifest, entry())
-        if manifest != before:
+        if manifest != old_manifest:
             del known, known_nodes
             release_memory()
             with writing(folder):
@@ -217,7 +217,7 @@ def _write(folder: Path, spool: Spool, manifest: Manifest) -> None:
 
 
 class _Draft:
-    """The copy of the database that a load fills; its engine is opened anew after some rows, because it keeps memory of them.
+    """The copy of the database that a load fills; its engine is reopened after some rows, since it does not free their memory.
 
     A copy into a table that has rows takes 64 bytes of memory for each node of the graph and direction, however few its rows are,
     beside the buffer pool (LadybugDB 0.22), and rewrites what it changes. The first copy into a table does neither. So in a graph
@@ -383,8 +383,8 @@ class Spool:
 
     def add_assertions(self, batch: Numbered) -> None:
         """Add new assertions, at least one."""
-        heads, relations, tails, *rest = zip(*batch.rows, strict=True)
-        columns = [heads, tails, relations, *rest, batch.ids]
+        heads, relations, tails, *other_columns = zip(*batch.rows, strict=True)
+        columns = [heads, tails, relations, *other_columns, batch.ids]
         rows = pa.record_batch([_array(*pair) for pair in zip(columns, EDGES, strict=True)], schema=EDGES)
         codes = rows.column("relation").indices.to_numpy() * len(LABELS)
         codes += pc.starts_with(rows.column("from"), "/e/").to_numpy(zero_copy_only=False)

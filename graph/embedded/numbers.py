@@ -1,8 +1,8 @@
 """Streaming of a whole graph with the engine's numbers of nodes in place of their URIs, table by table.
 
 To join URIs to the ends of assertions, the engine reads the URIs of all nodes for each window, and its memory grows with the
-graph. Here it reads one table of a large graph at a time. It does not give back all memory of its buffer pool, so it is opened
-anew between large tables, and when the pool is full.
+graph. Here it reads one table of a large graph at a time. It does not free all memory of its buffer pool, so it is reopened
+between large tables, and when the pool is full.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROWS = 100_000
 _NODES = 500_000
 """Nodes of a table that is yielded, about; for each window the engine reads all nodes."""
 _REOPEN_AFTER = 1_000_000
-"""Rows after which the engine is opened anew before it reads the next table of the graph."""
+"""Rows after which the engine is reopened before it reads the next table of the graph."""
 
 
 def numbered(file: Path, display_path: Path) -> Iterator[tuple[str, Any]]:

@@ -61,7 +61,7 @@ def _mark_middles(indptr, neighbour, sources, scratch):  # type: ignore[no-untyp
         and their stamp in ``scratch.mark``.
     """
     mark, latest, middles = scratch.mark, scratch.value, scratch.here
-    seen = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
+    middle_mark = fresh_stamps(mark, scratch.stamp, np.int64(0), np.int64(1))
     arcs = arcs_of(indptr, sources)
     owner, first_arcs, earlier_entry = np.empty(arcs, np.int32), np.empty(arcs, np.int32), np.empty(arcs, np.int32)
     entries, middle_count = 0, 0
@@ -72,19 +72,19 @@ def _mark_middles(indptr, neighbour, sources, scratch):  # type: ignore[no-untyp
             if middle == previous_middle:
                 continue
             previous_middle = middle
-            if mark[middle] != seen:
-                mark[middle] = seen
+            if mark[middle] != middle_mark:
+                mark[middle] = middle_mark
                 latest[middle] = -1
                 middles[middle_count] = middle
                 middle_count += 1
             owner[entries], first_arcs[entries], earlier_entry[entries] = i, arc, latest[middle]
             latest[middle] = entries
             entries += 1
-    return owner[:entries], first_arcs[:entries], earlier_entry[:entries], middle_count, seen
+    return owner[:entries], first_arcs[:entries], earlier_entry[:entries], middle_count, middle_mark
 
 
 @compiled
-def _arcs_to_middles(indptr, neighbour, target, count, seen, scratch, out):  # type: ignore[no-untyped-def]
+def _arcs_to_middles(indptr, neighbour, target, count, middle_mark, scratch, out):  # type: ignore[no-untyped-def]
     """Write the first arc from ``target`` to each of the ``count`` middle nodes that it has one to, and return their number."""
     mark, middles = scratch.mark, scratch.here
     start, end = indptr[target], indptr[target + 1]
@@ -98,7 +98,7 @@ def _arcs_to_middles(indptr, neighbour, target, count, seen, scratch, out):  # t
         return size
     for arc in range(start, end):
         middle = neighbour[arc]
-        if middle != previous_middle and mark[middle] == seen:
+        if middle != previous_middle and mark[middle] == middle_mark:
             out[size] = arc
             size += 1
         previous_middle = middle
@@ -112,13 +112,13 @@ def two_hop_joints(indptr, neighbour, sources, targets, scratch):  # type: ignor
     ``sources`` should be the set with fewer arcs. Equal ends are left out; both arcs of a joint lead to the same middle node.
     """
     latest = scratch.value
-    owner, first_arcs, earlier_entry, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
+    owner, first_arcs, earlier_entry, middle_count, middle_mark = _mark_middles(indptr, neighbour, sources, scratch)
     arcs = np.empty(middle_count, np.int32)
     out = np.empty((64, 4), np.int32)
     size = 0
     for j in range(len(targets)):
         target = targets[j]
-        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, middle_count, seen, scratch, arcs)]:
+        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, middle_count, middle_mark, scratch, arcs)]:
             entry = latest[neighbour[arc]]
             while entry >= 0:
                 if sources[owner[entry]] != target:
@@ -198,13 +198,13 @@ def _distinct_nodes(sources, targets, mark, stamp):  # type: ignore[no-untyped-d
 
 
 @compiled
-def _counted_reversed(source, target, mark, both):  # type: ignore[no-untyped-def]
+def _counted_reversed(source, target, mark, both_mark):  # type: ignore[no-untyped-def]
     """Return whether the pair is also counted in the other direction, because both nodes are in both sets."""
-    return source > target and mark[source] == both and mark[target] == both
+    return source > target and mark[source] == both_mark and mark[target] == both_mark
 
 
 @compiled
-def _count_one_hop(indptr, neighbour, relation, sources, targets, mark, both):  # type: ignore[no-untyped-def]
+def _count_one_hop(indptr, neighbour, relation, sources, targets, mark, both_mark):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at one hop."""
     pairs, triples = np.int64(0), np.int64(0)
     for source in sources:
@@ -212,22 +212,22 @@ def _count_one_hop(indptr, neighbour, relation, sources, targets, mark, both):  
             arc = first_arc(indptr, neighbour, source, target)
             if arc >= 0:
                 pairs += 1
-                if not _counted_reversed(source, target, mark, both):
+                if not _counted_reversed(source, target, mark, both_mark):
                     triples += _distinct_relations(indptr, neighbour, relation, source, arc)
     return pairs, triples
 
 
 @compiled
-def _count_two_hops(indptr, neighbour, relation, sources, targets, both, scratch):  # type: ignore[no-untyped-def]
+def _count_two_hops(indptr, neighbour, relation, sources, targets, both_mark, scratch):  # type: ignore[no-untyped-def]
     """Return ``(pairs, triples)`` at two hops; ``sources`` should be the set with fewer arcs."""
     latest = scratch.value
-    owner, first_arcs, earlier_entry, middle_count, seen = _mark_middles(indptr, neighbour, sources, scratch)
+    owner, first_arcs, earlier_entry, middle_count, middle_mark = _mark_middles(indptr, neighbour, sources, scratch)
     arcs = np.empty(middle_count, np.int32)
     last_target = np.full(len(sources), -1, np.int32)  # by index in sources: the last index in targets that was counted for it
     pairs, triples = np.int64(0), np.int64(0)
     for j in range(len(targets)):
         target = targets[j]
-        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, middle_count, seen, scratch, arcs)]:
+        for arc in arcs[: _arcs_to_middles(indptr, neighbour, target, middle_count, middle_mark, scratch, arcs)]:
             target_relations = _distinct_relations(indptr, neighbour, relation, target, arc)
             entry = latest[neighbour[arc]]
             while entry >= 0:
@@ -236,7 +236,7 @@ def _count_two_hops(indptr, neighbour, relation, sources, targets, both, scratch
                     if last_target[owner[entry]] != j:
                         last_target[owner[entry]] = j
                         pairs += 1
-                    if not _counted_reversed(source, target, scratch.other_mark, both):
+                    if not _counted_reversed(source, target, scratch.other_mark, both_mark):
                         triples += _distinct_relations(indptr, neighbour, relation, source, first_arcs[entry]) * target_relations
                 entry = earlier_entry[entry]
     return pairs, triples
@@ -255,10 +255,10 @@ def count_many(indptr, neighbour, relation, sources, targets, starts, hops, scra
         first_set, second_set = _distinct_nodes(
             sources[starts[number, 0] : starts[number + 1, 0]], targets[starts[number, 1] : starts[number + 1, 1]], mark, stamp
         )
-        both = stamp + np.int32(2)
+        both_mark = stamp + np.int32(2)
         if hops == 1:
-            out[number, 0], out[number, 1] = _count_one_hop(indptr, neighbour, relation, first_set, second_set, mark, both)
+            out[number, 0], out[number, 1] = _count_one_hop(indptr, neighbour, relation, first_set, second_set, mark, both_mark)
             continue
         if arcs_of(indptr, first_set) > arcs_of(indptr, second_set):
             first_set, second_set = second_set, first_set
-        out[number, 0], out[number, 1] = _count_two_hops(indptr, neighbour, relation, first_set, second_set, both, scratch)
+        out[number, 0], out[number, 1] = _count_two_hops(indptr, neighbour, relation, first_set, second_set, both_mark, scratch)

@@ -41,19 +41,19 @@ class NumpySearches(Searches):
         if len(sources) > len(targets):
             return np.ascontiguousarray(self.matrix(targets, sources, max_hops).T)
         out = np.full((len(sources), len(targets)), -1, dtype=np.int8)
-        known = np.flatnonzero(targets >= 0)
-        labelled = self._targets(targets[known])
+        known_targets = np.flatnonzero(targets >= 0)
+        labelled = self._targets(targets[known_targets])
         for row, source in enumerate(sources.tolist()):
-            if source >= 0 and len(known):
-                out[row, known] = self._distances(source, labelled, max_hops)
+            if source >= 0 and len(known_targets):
+                out[row, known_targets] = self._distances(source, labelled, max_hops)
         return out
 
     def pairs(self, sources: NodeIds, targets: NodeIds, max_hops: int) -> NDArray[np.int8]:
         out = np.full(len(sources), -1, dtype=np.int8)
-        known = np.flatnonzero((sources >= 0) & (targets >= 0))
-        known = known[np.argsort(sources[known], kind="stable")]
-        distinct, starts = np.unique(sources[known], return_index=True)
-        for source, group in zip(distinct.tolist(), np.split(known, starts[1:]), strict=False):
+        known_pairs = np.flatnonzero((sources >= 0) & (targets >= 0))
+        known_pairs = known_pairs[np.argsort(sources[known_pairs], kind="stable")]
+        distinct, starts = np.unique(sources[known_pairs], return_index=True)
+        for source, group in zip(distinct.tolist(), np.split(known_pairs, starts[1:]), strict=False):
             out[group] = self._distances(source, self._targets(targets[group]), max_hops)
         return out
 
@@ -64,11 +64,11 @@ class NumpySearches(Searches):
         starts = np.zeros(len(nodes), dtype=np.int64)
         np.cumsum(np.bincount(owner, minlength=len(nodes))[:-1] + 1, out=starts[1:])
         size = len(labels) + len(nodes)
-        own = np.zeros(size, dtype=bool)
-        own[starts] = True
+        is_self = np.zeros(size, dtype=bool)
+        is_self[starts] = True
         hubs, distances = np.empty(size, dtype=np.int64), np.zeros(size, dtype=np.uint8)
-        hubs[own], hubs[~own] = nodes, labels >> 3
-        distances[~own] = labels & 7
+        hubs[is_self], hubs[~is_self] = nodes, labels >> 3
+        distances[~is_self] = labels & 7
         return _Targets(nodes.astype(np.int64), hubs, distances, starts)
 
     def _distances(self, source: int, targets: _Targets, max_hops: int) -> NDArray[np.int8]:
@@ -221,8 +221,8 @@ class NumpySearches(Searches):
         arcs, owner = self._arcs(sources.astype(np.int64))
         middle = self._neighbour[arcs]
         if hops == 1:
-            arc, other = meetings(middle, targets)
-            return np.stack([owner[arc], other, arcs[arc]], axis=1).astype(np.int32)
+            i, j = meetings(middle, targets)
+            return np.stack([owner[i], j, arcs[i]], axis=1).astype(np.int32)
         other_arcs, other_owner = self._arcs(targets.astype(np.int64))
         i, j = meetings(middle, self._neighbour[other_arcs])
         distinct_ends = sources[owner[i]] != targets[other_owner[j]]

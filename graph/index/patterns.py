@@ -96,8 +96,8 @@ class Selector:
         named_nodes = [end.node for end in ends.values() if end.first == end.last]
         if named_nodes:
             node = min(named_nodes, key=lambda node: int(starts[node + 1] - starts[node]))
-            return self._filtered(pattern, ends, node, node + 1, own=True)
-        arcs_of_blocks = [self._filtered(pattern, ends, *block, own=False) for block in self._blocks()]
+            return self._filtered(pattern, ends, node, node + 1, both_directions=True)
+        arcs_of_blocks = [self._filtered(pattern, ends, *block, both_directions=False) for block in self._blocks()]
         return Arcs(*map(np.concatenate, zip(*arcs_of_blocks, strict=True))) if arcs_of_blocks else no_arcs
 
     def _blocks(self) -> Iterator[tuple[int, int]]:
@@ -110,14 +110,14 @@ class Selector:
             yield first, last
             first = last
 
-    def _filtered(self, pattern: Pattern, ends: dict[str, End], first: int, last: int, *, own: bool) -> Arcs:
-        """Return the matching arcs of the nodes ``first`` to ``last``: all (``own``), or those from a head to a tail."""
+    def _filtered(self, pattern: Pattern, ends: dict[str, End], first: int, last: int, *, both_directions: bool) -> Arcs:
+        """Return the matching arcs of the nodes ``first`` to ``last``; without ``both_directions`` those from head to tail."""
         starts = self._arrays["indptr"]
         begin, stop = int(starts[first]), int(starts[last])
         position = np.arange(begin, stop)
         owner = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(starts[first : last + 1]))
         code = self._arrays["relation"][begin:stop]
-        selected = np.ones(stop - begin, dtype=bool) if own else (code & 1) == 0
+        selected = np.ones(stop - begin, dtype=bool) if both_directions else (code & 1) == 0
         if pattern.relations is not None:
             is_selected_relation = np.array([name in pattern.relations for name in self._relations], dtype=bool)
             selected &= is_selected_relation[code >> 1]

@@ -1,4 +1,4 @@
-"""What the kernels share: reusable scratch memory, a bounded heap, binary search, prefetching, and threads over many rows.
+"""Shared parts of the kernels: reusable scratch memory, a bounded heap, binary search, prefetching, and threads over many rows.
 
 A search on a large graph visits a few hundred nodes; clearing an array of a million entries before it would cost more than the
 search. So marks are stamped with a number that is new for each search, and a pool keeps scratch memory between searches.

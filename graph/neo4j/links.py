@@ -1,7 +1,7 @@
 """Replacing the links of a Neo4j graph: batches in managed transactions, each of which also updates the manifest of links.
 
-Links that follow from the graph no more are deleted after the others were created. An interrupted run leaves a part of the links,
-counted in the manifest, and can be run again; until it has finished, its name is among the unfinished loads.
+Links that no longer follow from the graph are deleted after the others were created. An interrupted run leaves a part of the
+links, counted in the manifest, and can be run again; until it has finished, its name is among the unfinished loads.
 """
 
 from __future__ import annotations

@@ -357,7 +357,7 @@ _TYPES = {
     "LIST": "a list", "ARRAY": "a list", "STRUCT": "a map", "MAP": "a map",
     "INTERVAL": "a duration", "DATE": "a date", "TIMESTAMP": "a time", "INTERNAL_ID": "an identifier", "ANY": "null",
 }  # fmt: skip
-"""What the engine's types are in words; all others are integers."""
+"""The engine's types in words; all others are integers."""
 
 _SENTENCES = (
     (r"Variable (?P<name>\S+) is not in scope", "the variable {name} is not defined{at}"),
