@@ -31,7 +31,8 @@ _EMPTY = ("", None)
 
 def dump(value: Any, kind: Any = None) -> Any:
     """Return ``value`` as plain values for JSON, in the shape of ``kind`` or else of its own type."""
-    return _adapter(kind or type(value)).dump_python(value, mode="json")
+    shaped: Any = kind or type(value)
+    return _adapter(shaped).dump_python(value, mode="json")
 
 
 def load(kind: type[T], row: Any) -> T:

@@ -122,7 +122,8 @@ def _triplet(data: Any, what: str, text: str, bounds: list[tuple[int, int]]) -> 
 
 
 def _span(data: dict[str, Any], end_name: str, latent: bool, what: str, text: str, bounds: list[tuple[int, int]]) -> Span:
-    wording, position = data.get(end_name), data.get(f"{end_name}pos")
+    wording = data.get(end_name)
+    position: Any = data.get(f"{end_name}pos")
     if not isinstance(wording, str) or not wording.strip():
         raise BrokenRecord(f"the {end_name} of {what} is not a text")
     if latent and position == _NOWHERE:

@@ -40,7 +40,7 @@ def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyP
     opened: list[int] = []
     if size == "large":  # read by table, opened anew before each, with windows that are too large for the engine at first
         monkeypatch.setattr(engine, "APPENDED", 0)
-        monkeypatch.setattr(numbers, "_FRESH", 1)
+        monkeypatch.setattr(numbers, "_REOPEN_AFTER", 1)
         table, reopen = engine.Engine.table, engine.Engine.reopen
 
         def counted(self: engine.Engine, memory: int) -> None:
