@@ -218,9 +218,9 @@ def check_metric_option(metric: str, option: str, value: Any) -> None:
     from ..reasoning.registry import metric_kind
 
     kind = metric_kind(metric)
-    known = kind.options()
-    if option not in known:
-        advice = did_you_mean(option, known, f"it has {', '.join(known) or 'none'}")
+    names = kind.options()
+    if option not in names:
+        advice = did_you_mean(option, names, f"it has {', '.join(names) or 'none'}")
         raise InputError(f"the metric {metric} has no option {option!r}; {advice}")
     if option != "vectors" or not isinstance(value, str):  # a folder, opened later
         check_option(metric, kind, option, value)

@@ -209,19 +209,19 @@ def _making(path: Path) -> str:
 
 def _on_server(name: str, origin: str, server: dict[str, str | None]) -> Iterator[Check]:
     """Check a graph on a server, which has two seconds to answer."""
-    where = without_credentials(name)
+    url = without_credentials(name)
     try:
         parts = urlsplit(name)
         host, port = parts.hostname or "localhost", parts.port or 7687
     except ValueError:
         host, port = "", 0
-    facts = {"url": where}
+    facts = {"url": url}
     if host:
         try:
             socket.create_connection((host, port), _SECONDS).close()
         except OSError as error:
             detail = (
-                f"{where} (named by {origin}) does not answer: {error.strerror or error}; start the server, or name another graph"
+                f"{url} (named by {origin}) does not answer: {error.strerror or error}; start the server, or name another graph"
             )
             yield Check("graph", "graph", "wrong", detail, "", facts)
             return
@@ -240,7 +240,7 @@ def _on_server(name: str, origin: str, server: dict[str, str | None]) -> Iterato
     if faults:
         raise faults[0]
     if not answers:
-        detail = f"{where} (named by {origin}) accepts connections, but gave no answer in {_SECONDS:g} seconds"
+        detail = f"{url} (named by {origin}) accepts connections, but gave no answer in {_SECONDS:g} seconds"
         yield Check("graph", "graph", "wrong", detail, "", facts)
         return
     yield from answers[0]

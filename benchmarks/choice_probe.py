@@ -69,13 +69,13 @@ def main() -> None:
     instances, groups = read_instances(arguments.file, arguments.but, arguments.dialogues)
     causal = open_causal(arguments.model, dtype=arguments.dtype)
     layers = layers_to_try(count_layers(causal.model))
-    before, started = len(list(arguments.states.glob("*"))), time.perf_counter()
+    number_before, started = len(list(arguments.states.glob("*"))), time.perf_counter()
     states = read_choices(instances, causal, layers, arguments.states)
-    if number_read := len(list(arguments.states.glob("*"))) - before:
+    if number_read := len(list(arguments.states.glob("*"))) - number_before:
         print(
             f"{number_read / (time.perf_counter() - started):.2f} instances/s through all layers, {causal.signature}", flush=True
         )
-    ends = np.cumsum([len(instance.choices) for instance in instances])[:-1]
+    boundaries = np.cumsum([len(instance.choices) for instance in instances])[:-1]
     first, second = halves(groups, arguments.seed)
     probe = train_choice_probe([instances[index] for index in first.tolist()], causal, arguments.states, seed=arguments.seed)
     facts = probe.facts
@@ -84,8 +84,8 @@ def main() -> None:
         f"{facts['interval']} of the left-out pairs in order; of {facts['variants']} layers and penalties"
     )
     hidden = states.hidden[:, layers.index(probe.layer)].astype(np.float64)
-    odds = np.split(hidden @ probe.weights.astype(np.float64), ends)
-    parts = {"yes-no": Measured(("yes",), [values[:, None] for values in np.split(states.margins, ends)])}
+    odds = np.split(hidden @ probe.weights.astype(np.float64), boundaries)
+    parts = {"yes-no": Measured(("yes",), [values[:, None] for values in np.split(states.margins, boundaries)])}
     names = [*(["graph"] if arguments.graph else []), *(["similarity"] if arguments.encoder else [])]
     with tempfile.TemporaryDirectory() as folder:
         values_folder = arguments.values or Path(folder)

@@ -65,17 +65,17 @@ def main() -> None:
     timed("bare, bfloat16", lambda part: print(f"| tokens an instance | {bare(causal, part) / len(part):.0f} |"), sample)
     timed("yes-no", YesNo(causal).measure, sample)
     timed("likelihood, bfloat16", Likelihood(causal).measure, sample)
-    middle = count_layers(causal.model) * 3 // 4
+    layer = count_layers(causal.model) * 3 // 4
     weights = np.random.default_rng(0).normal(size=causal.model.config.hidden_size).astype(np.float32)
-    probe = Probe(PROBE, middle, weights, causal.files.signature, dtype=causal.dtype)
-    timed(f"probe, layer {middle}", ProbeJudge(causal, probe, cut=True).measure, sample)
+    probe = Probe(PROBE, layer, weights, causal.files.signature, dtype=causal.dtype)
+    timed(f"probe, layer {layer}", ProbeJudge(causal, probe, cut=True).measure, sample)
     with open_graph(arguments.graph) as graph:
         inference = load_inference(graph)
         turns = [(instance.dialogue, instance.place) for instance in rows[: arguments.turns]]
         inference.answer(*turns[0])
         started = time.process_time()
-        for dialogue, place in turns:
-            inference.answer(dialogue, place)
+        for dialogue, index in turns:
+            inference.answer(dialogue, index)
         print(f"\ninfer: {len(turns) / (time.process_time() - started):.1f} turns a processor second, five questions each")
 
 

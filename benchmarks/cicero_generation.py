@@ -101,7 +101,7 @@ def main() -> None:
     print(measure([("a", ["a"])], encoder).signature)
     names = list(measure([("a", ["a"])], encoder).values)
     print(f"\n| answers | subtask | number | answered | {' | '.join(names)} |\n|{'---|' * (len(names) + 4)}")
-    seconds, asked = 0.0, 0
+    seconds, answers_written = 0.0, 0
     for subtask in SUBTASKS:
         fits = None if model is None else model.fits
         examples: list[tuple[Instance, Example]] = []
@@ -119,12 +119,12 @@ def main() -> None:
         if model is not None:
             started = time.perf_counter()
             written = model.write([example.source for _, example in examples])
-            seconds, asked = seconds + time.perf_counter() - started, asked + len(examples)
+            seconds, answers_written = seconds + time.perf_counter() - started, answers_written + len(examples)
             print_row(
                 "model", subtask.value, list(zip(written, [example.answers for _, example in examples], strict=True)), encoder
             )
     if model is not None:
-        print(f"\nmodel {model.signature}: {asked / seconds:.2f} answers/s")
+        print(f"\nmodel {model.signature}: {answers_written / seconds:.2f} answers/s")
 
 
 if __name__ == "__main__":

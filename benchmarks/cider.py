@@ -252,11 +252,11 @@ class Row:
 def row(test: str, half: str, counts: NDArray[np.float64], resamples: int, seed: int) -> Row:
     """Return the figures; ``counts`` has for each dialogue the marked pairs, those joined, the random pairs, those joined."""
     counts = counts[counts[:, 0] > 0]
-    drawn = np.random.default_rng(seed).integers(0, len(counts), (resamples, len(counts)))
-    sums = np.concatenate([counts.sum(axis=0, keepdims=True), counts[drawn].sum(axis=1)])
+    resampled = np.random.default_rng(seed).integers(0, len(counts), (resamples, len(counts)))
+    sums = np.concatenate([counts.sum(axis=0, keepdims=True), counts[resampled].sum(axis=1)])
     recall, random = sums[:, 1] / sums[:, 0], sums[:, 3] / sums[:, 2]
-    both = recall + random
-    precision = np.divide(recall, both, out=np.full_like(both, 0.5), where=both > 0)
+    total = recall + random
+    precision = np.divide(recall, total, out=np.full_like(total, 0.5), where=total > 0)
 
     def with_interval(values: NDArray[np.float64]) -> tuple[float, float, float]:
         low, high = np.quantile(values[1:], (0.025, 0.975)).tolist()
@@ -315,9 +315,9 @@ def measure(graph: KnowledgeGraph, dialogues: Sequence[MarkedDialogue], seed: in
         for pair in pairs:
             assert pair.head.turn is not None
             assert pair.tail.turn is not None
-            ends = concepts_in(mentions[pair.head.turn], pair.head), concepts_in(mentions[pair.tail.turn], pair.tail)
+            concepts = concepts_in(mentions[pair.head.turn], pair.head), concepts_in(mentions[pair.tail.turn], pair.tail)
             later = max(pair.head.turn, pair.tail.turn)
-            answers = joined(pair, ends, graph, edges, evidence[later - 1] if later else {})
+            answers = joined(pair, concepts, graph, edges, evidence[later - 1] if later else {})
             for test, answer in answers.items():
                 counts[test, half_of(dialogue)][clusters[dialogue.turns[0].lower()]] += (
                     (1, answer, 0, 0) if pair.marked else (0, 0, 1, answer)

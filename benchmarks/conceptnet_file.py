@@ -179,29 +179,31 @@ def _lines(block: Block, vocabulary: dict[str, Words], rng: np.random.Generator)
     relation, language, form, count = block
     if not count:
         return
-    words, drawn = vocabulary[language], count + count // 8 + 16
+    words, number_drawn = vocabulary[language], count + count // 8 + 16
     within_language = (relation, form) in {(name, of) for name, _, of in _ENGLISH} and language == "en" and form != "wiktionary"
     if form == "form":
-        head = rng.integers(words.lemmas, words.count, drawn)
+        head = rng.integers(words.lemmas, words.count, number_drawn)
     else:
-        head = np.where(rng.random(drawn) < 0.75, rng.integers(0, words.lemmas, drawn), _hubs(rng, words.lemmas, drawn))
+        head = np.where(
+            rng.random(number_drawn) < 0.75, rng.integers(0, words.lemmas, number_drawn), _hubs(rng, words.lemmas, number_drawn)
+        )
     codes = sorted(vocabulary)
     own_code, english = codes.index(language), codes.index("en")
     if form in ("form", "url") or within_language:
-        code = np.full(drawn, own_code)
+        code = np.full(number_drawn, own_code)
     elif form == "context":
-        code = np.full(drawn, english)
+        code = np.full(number_drawn, english)
     else:
         others = np.array([own_code, english, *map(codes.index, ("fr", "de", "ru"))])
-        code = others[rng.choice(5, drawn, p=(0.3, 0.4, 0.1, 0.1, 0.1))]
+        code = others[rng.choice(5, number_drawn, p=(0.3, 0.4, 0.1, 0.1, 0.1))]
     sizes = np.array([vocabulary[name].lemmas for name in codes])[code]
     if form == "context":
         sizes = np.minimum(sizes, _CONTEXTS)
-    scattered = (rng.random(drawn) * sizes).astype(np.int64)
-    tail = np.where(rng.random(drawn) < 0.5, scattered, 0)
+    scattered = (rng.random(number_drawn) * sizes).astype(np.int64)
+    tail = np.where(rng.random(number_drawn) < 0.5, scattered, 0)
     for size in np.unique(sizes).tolist():
-        places = np.flatnonzero((tail == 0) & (sizes == size))
-        tail[places] = _hubs(rng, size, len(places))
+        indices = np.flatnonzero((tail == 0) & (sizes == size))
+        tail[indices] = _hubs(rng, size, len(indices))
     keys = np.unique((head << 34) | (tail << 8) | code)
     while len(keys) > count:
         keys = np.delete(keys, rng.choice(len(keys), len(keys) - count, replace=False))

@@ -34,8 +34,8 @@ def by_scipy(scores: Floats, ratings: Floats, resamples: int) -> Floats:
     """Return the three correlations of each resample by scipy."""
     values = []
     for number in range(resamples):
-        drawn = counts(len(scores), 0, number)
-        x, y = np.repeat(scores, drawn), np.repeat(ratings, drawn)
+        weights = counts(len(scores), 0, number)
+        x, y = np.repeat(scores, weights), np.repeat(ratings, weights)
         values.append([correlation(x, y).statistic for correlation in (stats.pearsonr, stats.spearmanr, stats.kendalltau)])
     return np.array(values)
 

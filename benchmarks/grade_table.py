@@ -28,9 +28,9 @@ from tacit.reasoning.models.encoder import TextEncoder, open_encoder
 
 def similarity(encoder: TextEncoder, rows: list[Judgement]) -> list[float]:
     """Cosine of the last turn and the response, 0 without a history."""
-    before = encoder.encode([row.history[-1] if row.history else "" for row in rows])
-    after = encoder.encode([row.response for row in rows])
-    values = (before * after).sum(axis=1)
+    last_turns = encoder.encode([row.history[-1] if row.history else "" for row in rows])
+    responses = encoder.encode([row.response for row in rows])
+    values = (last_turns * responses).sum(axis=1)
     return [float(value) if row.history else 0.0 for value, row in zip(values, rows, strict=True)]
 
 

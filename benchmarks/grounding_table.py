@@ -40,11 +40,14 @@ def row(name: str, judged: Sequence[Judgement], old: Values, new: Values, resamp
     """Return one line of the table."""
     ratings = np.array([judgement.rating for judgement in judged], np.float64)
     groups = conversations([(judgement.history, judgement.response) for judgement in judged])
-    before, after = (correlations(values, ratings, groups=groups, resamples=resamples, seed=seed)[:, 0] for values in (old, new))
-    first, second = (correlate(values, ratings)[0].value or 0.0 for values in (old, new))
+    closeness_resamples, grounding_resamples = (
+        correlations(values, ratings, groups=groups, resamples=resamples, seed=seed)[:, 0] for values in (old, new)
+    )
+    closeness_value, grounding_value = (correlate(values, ratings)[0].value or 0.0 for values in (old, new))
     cells = [
-        f"{spelt(Correlation(first, *interval(before)))} | {spelt(Correlation(second, *interval(after)))}",
-        spelt(Correlation(second - first, *interval(after - before))),
+        spelt(Correlation(closeness_value, *interval(closeness_resamples))),
+        spelt(Correlation(grounding_value, *interval(grounding_resamples))),
+        spelt(Correlation(grounding_value - closeness_value, *interval(grounding_resamples - closeness_resamples))),
     ]
     return f"| {name} | {len(judged):,} ({groups.max() + 1:,}) | {' | '.join(cells)} |"
 

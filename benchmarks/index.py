@@ -103,7 +103,7 @@ def main() -> None:
             built = ask(_BUILD, graph.url, f"{folder}/index")
             size = sum(file.stat().st_size for file in Path(folder, "index").iterdir())
             runs = [ask(_OPEN, f"{folder}/index") for _ in range(options.repeats)]
-        opened, first, resident = (median(run[what] for run in runs) for what in ("open", "first", "resident"))
+        opened, first, resident = (median(run[key] for run in runs) for key in ("open", "first", "resident"))
         numbers = (built["seconds"], built["peak"], size / 1e6, size / counts.assertions, opened, first, resident)
         cells = [f"{counts.concepts:,}", f"{counts.assertions:,}", *(f"{number:,.1f}" for number in numbers)]
         print(f"{name:10}" + "".join(f"{cell:>16}" for cell in cells), flush=True)

@@ -35,19 +35,21 @@ def main() -> None:
         linker = Linker(graph, analyser)
         for name, events in (("concepts", False), ("events = true", True)):
             metric = Grounding(graph, analyser, events=events, linker=linker)
-            figures, drawn = [], []
+            figures, resamples = [], []
             for index, judgement_set in enumerate(sets):
                 scores = metric.score_checked([Item(row.history, row.response) for row in judgement_set.judged], False)
                 values = np.array([score.value for score in scores])
                 set_figures, resampled = figures_of(values, judgement_set, index, arguments.resamples, arguments.seed, "")
                 figures.append(set_figures)
-                drawn.append(resampled)
-            concepts = concepts or drawn
-            differences = np.mean([resampled[:, 1] - base[:, 1] for resampled, base in zip(drawn, concepts, strict=True)], axis=0)
+                resamples.append(resampled)
+            concepts = concepts or resamples
+            differences = np.mean(
+                [resampled[:, 1] - base[:, 1] for resampled, base in zip(resamples, concepts, strict=True)], axis=0
+            )
             low, high = np.percentile(differences, [2.5, 97.5])
             difference = f"{differences.mean():+.4f} [{low:+.4f}, {high:+.4f}]" if events else ""
             cells = " | ".join(f"{entry.spearman.value:.3f}" for entry in figures)
-            print(f"| {name} | {cells} | {mean_of(figures, drawn).spearman.value:.4f} | {difference} |", flush=True)
+            print(f"| {name} | {cells} | {mean_of(figures, resamples).spearman.value:.4f} | {difference} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -54,9 +54,9 @@ class Watched:
 def speed(tuples: Sequence[Triple], scorer: TupleScorer) -> Rows:
     """Seconds a tuple, after a first one."""
     scorer.score(tuples[:1])
-    before = time.perf_counter()
+    started = time.perf_counter()
     scorer.score(tuples[1:])
-    return [{"scorer": "llm-probe", "seconds a tuple": round((time.perf_counter() - before) / (len(tuples) - 1), 3)}]
+    return [{"scorer": "llm-probe", "seconds a tuple": round((time.perf_counter() - started) / (len(tuples) - 1), 3)}]
 
 
 def main() -> None:

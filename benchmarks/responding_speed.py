@@ -47,8 +47,8 @@ def generated(model: CausalModel, turns: list[Turn], samples: int) -> int:
     count = 0
     for start in range(0, len(prompts), BATCH):
         batch = prompts[start : start + BATCH]
-        backwards, inside = padded([row[::-1] for row in batch], model.end)
-        ids, mask = (torch.from_numpy(array[:, ::-1].copy()) for array in (backwards, inside.astype(np.int64)))
+        reversed_rows, reversed_mask = padded([row[::-1] for row in batch], model.end)
+        ids, mask = (torch.from_numpy(array[:, ::-1].copy()) for array in (reversed_rows, reversed_mask.astype(np.int64)))
         with torch.inference_mode():
             output = model.model.generate(
                 input_ids=ids, attention_mask=mask, do_sample=True, top_p=0.9, top_k=0, temperature=1.0, max_new_tokens=MOST,

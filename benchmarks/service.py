@@ -204,9 +204,9 @@ def print_lookups(graph: str, connections: int, seconds: float, number: int) -> 
         for name, paths in kinds.items():
             measurements = []
             for round_ in range(number + 1):  # the first one warms up
-                before = processor(service.pid)
+                processor_before = processor(service.pid)
                 figures = asyncio.run(drive(service.port, getting(paths()), connections, seconds if round_ else 1))
-                figures.processor = processor(service.pid) - before
+                figures.processor = processor(service.pid) - processor_before
                 measurements.append(figures)
             rate, p50, p99, used, errors = middle(measurements[1:])
             print(f"{name:38}{rate:>12,.0f}{p50:>10.1f}{p99:>10.1f}{used:>9.2f}{errors:>8}")
@@ -238,9 +238,9 @@ def main() -> None:
     rows: list[tuple[str, Row]] = []
 
     def measured(service: Service, work: Coroutine[Any, Any, Figures]) -> Figures:
-        before = processor(service.pid)
+        processor_before = processor(service.pid)
         figures = asyncio.run(work)
-        figures.processor = processor(service.pid) - before
+        figures.processor = processor(service.pid) - processor_before
         return figures
 
     def rounds(

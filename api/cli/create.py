@@ -69,9 +69,9 @@ def targets(
             records.report()
             errors += records.faults.number
     with Meter("looking for duplicates", len(rows), noun="dialogues", quiet=quiet) as meter:
-        why = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
-    left_out_by_reason = reasons(why)
-    chosen = _distinct_names([row for row, reason in zip(rows, why, strict=True) if reason is None])
+        reasons_by_row = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
+    left_out_by_reason = reasons(reasons_by_row)
+    chosen = _distinct_names([row for row, reason in zip(rows, reasons_by_row, strict=True) if reason is None])
     if not chosen:
         reasons_left = ", ".join(f"{number:,} for {reason}" for reason, number in left_out_by_reason.items() if number)
         raise InputError(f"none of the {len(rows):,} dialogues of {', '.join(dialogues)} is chosen ({reasons_left}); give others")
@@ -81,13 +81,13 @@ def targets(
     meter = Meter("choosing targets", len(chosen), noun="dialogues", quiet=quiet or output is None)
     with lines_to(output, apart_from=dialogues[0]) as write, meter:
         for name, turns in chosen:
-            written = with_speakers(turns)
-            for target in choose_targets(written, weights, generator(seed, name)):
+            labelled_turns = with_speakers(turns)
+            for target in choose_targets(labelled_turns, weights, generator(seed, name)):
                 kinds[target.kind.value] += 1
-                text = without_speaker(written[target.place])
+                text = without_speaker(labelled_turns[target.place])
                 for question in target.questions:
                     questions[question.value] += 1
-                    record = {"ID": name, "Dialogue": written, "Target": text, "Question": question.text}
+                    record = {"ID": name, "Dialogue": labelled_turns, "Target": text, "Question": question.text}
                     write(json_text(record) + "\n")
             meter.add(1)
     report: dict[str, Any] = {
@@ -98,11 +98,11 @@ def targets(
         print_json(report)
     elif not quiet:
         sys.stdout.flush()
-        shown = [("dialogues", f"{len(rows):,}"), ("chosen", f"{len(chosen):,}")]
-        shown += [(f"left out: {reason.value}", f"{left_out_by_reason[reason.value]:,}") for reason in Left]
-        shown += [(f"targets: {kind}", f"{number:,}") for kind, number in sorted(kinds.items())]
-        shown += [(f"questions: {name}", f"{number:,}") for name, number in sorted(questions.items())]
-        show(facts([*shown, ("records", f"{questions.total():,}")]), sys.stderr)
+        report_lines = [("dialogues", f"{len(rows):,}"), ("chosen", f"{len(chosen):,}")]
+        report_lines += [(f"left out: {reason.value}", f"{left_out_by_reason[reason.value]:,}") for reason in Left]
+        report_lines += [(f"targets: {kind}", f"{number:,}") for kind, number in sorted(kinds.items())]
+        report_lines += [(f"questions: {name}", f"{number:,}") for name, number in sorted(questions.items())]
+        show(facts([*report_lines, ("records", f"{questions.total():,}")]), sys.stderr)
 
 
 @create.command()

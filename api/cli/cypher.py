@@ -66,10 +66,10 @@ def find_query(query: str) -> tuple[str, Query | None]:
 
     ``query`` is a name in the cookbook, else an existing file, else Cypher text.
     """
-    known = cookbook()
+    queries = cookbook()
     name = query.removeprefix("explore/")
-    if name in known:
-        return known[name].text, known[name]
+    if name in queries:
+        return queries[name].text, queries[name]
     if len(query) < 4096 and "\n" not in query and "\0" not in query:
         path = Path(query)
         if path.is_file():
@@ -80,7 +80,7 @@ def find_query(query: str) -> tuple[str, Query | None]:
         if query.endswith((".cypher", ".cql")) and not any(mark in query for mark in " ({"):
             raise InputError(f"there is no file {query}")
     if query.replace("-", "_").replace("/", "_").isidentifier():
-        advice = did_you_mean(name, known, "tacit cypher --list shows the queries")
+        advice = did_you_mean(name, queries, "tacit cypher --list shows the queries")
         raise InputError(f"{query!r} is neither a query of the cookbook nor a file; {advice}")
     if not query.strip():
         raise InputError("the query is empty; give Cypher, a file with Cypher, or a name from tacit cypher --list")

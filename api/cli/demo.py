@@ -37,8 +37,8 @@ def demo(
     print(
         f"Done in {duration(time.monotonic() - started)}. The sample, its graph, the picture and the report are in {directory}."
     )
-    more = "" if everything else "tacit demo --all shows the rest; "
-    print(f"Type any of the commands again, or change them; {more}tacit --help lists all commands.")
+    hint = "" if everything else "tacit demo --all shows the rest; "
+    print(f"Type any of the commands again, or change them; {hint}tacit --help lists all commands.")
 
 
 def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: str, choices: str) -> None:

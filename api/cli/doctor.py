@@ -49,12 +49,12 @@ def _lines(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
     from textwrap import wrap
 
     width = console(sys.stdout).width - 1
-    before = ""
+    group = ""
     for check in diagnosis.checks:
-        if check.group != before:
-            yield from [("", "")] if before else []
+        if check.group != group:
+            yield from [("", "")] if group else []
             yield check.group.capitalize(), "bold"
-            before = check.group
+            group = check.group
         mark, style = _MARKS[check.state]
         text = f"  {mark:<6}{check.name}: {check.detail}"
         for line in wrap(text, width, subsequent_indent=" " * _INDENT, break_long_words=False, break_on_hyphens=False):

@@ -308,9 +308,9 @@ def evaluate_tuples(
 def _extractor_options(extractor: str, values: Sequence[str] | None, pipeline: str | None) -> dict[str, Any]:
     """Return the options of the extractor, with ``pipeline`` if it has that option."""
     kind = EXTRACTOR_REGISTRY.kind(extractor)
-    known = kind.options()
-    options = opts.options_of(extractor, kind, values, list(known))
-    if pipeline is not None and "pipeline" in known:
+    names = kind.options()
+    options = opts.options_of(extractor, kind, values, list(names))
+    if pipeline is not None and "pipeline" in names:
         options.setdefault("pipeline", pipeline)
     return options
 

@@ -65,10 +65,10 @@ def explain(
         raise InputError("a picture shows one item and one metric; give one of each, or write a page (.html)")
     if output is not None:
         check_output(output, file or "-")
-    chosen = list(items)
+    records = list(items)
     opts.tell_default(default, quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
-        explained = [_explained(record, reasoner) for record in chosen]
+        explained = [_explained(record, reasoner) for record in records]
     text = _written(explained, form, cypher, graph)
     if output is None:
         with lines_to(None) as write:
@@ -188,8 +188,8 @@ def _claims(explained: _Explained, graph: str | None) -> str:
         claims = explanation.claims
         lines += ["", f"  {name} claims {len(claims)} edges of the graph" + ("" if claims else "; its evidence is from a model")]
         for claim in claims:
-            where = f"{claim.source} {claim.dataset}".strip()
-            lines.append(f"    {claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {where}")
+            provenance = f"{claim.source} {claim.dataset}".strip()
+            lines.append(f"    {claim.head_text} -{claim.relation}-> {claim.tail_text}  weight {claim.weight:g}, {provenance}")
             parameters = " ".join(f"--param {shlex.quote(f'{key}={value}')}" for key, value in claim.parameters.items())
             lines.append(f"      tacit cypher {shlex.quote(graph or 'GRAPH')} claim {parameters}")
     if any(explanation.claims for explanation in explained.explanations.values()):

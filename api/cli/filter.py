@@ -67,17 +67,17 @@ def filter_dialogues(
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         check_known([*(relation or ()), *excluded], relations_of(source))
         analyser = open_analyser(pipeline)
-        chosen = TripleFilter(source, analyser, count=count, relations=relation or None, excluded=excluded)
-        watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would mix with the output
+        triple_filter = TripleFilter(source, analyser, count=count, relations=relation or None, excluded=excluded)
+        shows_progress = not quiet and not (output is None and sys.stdout.isatty())  # a bar would mix with the output
         with (
             lines_to(output, apart_from=dialogues) as write,
-            Meter("filtering", _total(dialogues, watched), noun="dialogues", quiet=not watched) as meter,
+            Meter("filtering", _total(dialogues, shows_progress), noun="dialogues", quiet=not shows_progress) as meter,
         ):
             for batch in _batches(dialogues, strict, tally):
-                for line in _kept(batch, chosen, tally):
+                for line in _kept_lines(batch, triple_filter, tally):
                     write(line)
                 meter.add(len(batch))
-    _report(tally, meter.seconds, str(chosen.signature), output, json, quiet)
+    _report(tally, meter.seconds, str(triple_filter.signature), output, json, quiet)
     if tally.faults.number:
         tally.faults.require(tally.read, f"{dialogues} has no dialogue")
 
@@ -134,9 +134,9 @@ def _batches(path: str, strict: bool, tally: Tally) -> Iterator[list[loaders.Dia
         yield batch
 
 
-def _kept(batch: list[loaders.Dialogue], chosen: TripleFilter, tally: Tally) -> Iterator[str]:
+def _kept_lines(batch: list[loaders.Dialogue], triple_filter: TripleFilter, tally: Tally) -> Iterator[str]:
     """Yield a line of JSON for each dialogue that is kept."""
-    for dialogue, matches in zip(batch, chosen.matches([dialogue.turns for dialogue in batch]), strict=True):
+    for dialogue, matches in zip(batch, triple_filter.matches([dialogue.turns for dialogue in batch]), strict=True):
         tally.read += 1
         if matches:
             tally.kept += 1

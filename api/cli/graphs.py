@@ -63,7 +63,7 @@ def _half_loaded(url: str, name: str) -> str:
 
 
 def _show(url: str, counts: GraphCounts, manifest: Manifest, links: LinkManifest, index: dict[str, Any] | None) -> None:
-    where = "none; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
+    index_text = "none; tacit index builds it" if index is None else f"{index['path']} ({size(index['bytes'])})"
     sizes = [(name, getattr(counts, name)) for name in ("concepts", "events", "assertions")]
     show(
         facts(
@@ -73,7 +73,7 @@ def _show(url: str, counts: GraphCounts, manifest: Manifest, links: LinkManifest
                 *sizes,
                 ("links", _links(manifest, links)),
                 *([("digest with links", linked_digest(manifest, links))] if links.links else []),
-                ("index", where),
+                ("index", index_text),
             ]
         )
     )
@@ -218,25 +218,25 @@ def export(
     from .cypher import prepare
 
     by_suffix = FORMATS.get(Path(out.name.removesuffix(".gz")).suffix.lstrip("."))
-    chosen = format or by_suffix or ("jsonl" if query is None else "turtle")
-    if query is not None and chosen not in _RDF_FORMATS:
-        raise InputError(f"--format {chosen} is for whole graphs; with --query give turtle, nt or xml")
+    chosen_format = format or by_suffix or ("jsonl" if query is None else "turtle")
+    if query is not None and chosen_format not in _RDF_FORMATS:
+        raise InputError(f"--format {chosen_format} is for whole graphs; with --query give turtle, nt or xml")
     if query is None and param:
         raise InputError("--param needs --query; leave it out to export the whole graph")
     prepared = None if query is None else prepare(query, param or ())
-    if chosen != "csv-import":
+    if chosen_format != "csv-import":
         check_output(out)
     truncated = False
     with open_store(opts.address_at(graph)) as store:
         if prepared is None:
-            written = _write_graph(store, out, chosen)
+            number_written = _write_graph(store, out, chosen_format)
         else:
             result = store.run(*prepared, limit=limit, timeout=timeout)
-            written, truncated = loaders.write_result_rdf(result, out, chosen), result.truncated
+            number_written, truncated = loaders.write_result_rdf(result, out, chosen_format), result.truncated
     if json:
-        print_json({"path": str(out), "format": chosen, "written": written, "truncated": truncated})
+        print_json({"path": str(out), "format": chosen_format, "written": number_written, "truncated": truncated})
     else:
-        print(f"{plural(written, 'assertion' if query is None else 'row')} written to {out}")
+        print(f"{plural(number_written, 'assertion' if query is None else 'row')} written to {out}")
     if truncated:
         note(f"the query has more than {plural(limit, 'row')}; raise --limit for more")
 

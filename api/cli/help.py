@@ -68,14 +68,14 @@ def help_text(words: Sequence[str]) -> str:
     """Return the help on a topic or a command, given as its words; without words the list of topics."""
     if not words:
         return "".join(f"{line}\n" for line in _list())
-    known = topics()
+    known_topics = topics()
     name = words[0]
-    if len(words) == 1 and name in known:
+    if len(words) == 1 and name in known_topics:
         text = topic_text(name)
         return f"{text}\nCOMMAND\n    tacit {name} --help shows the command {name}.\n" if name in _command_names() else text
     if name in _command_names():
         return _of_command(words)
-    all_names = [*known, *_command_names()]
+    all_names = [*known_topics, *_command_names()]
     raise InputError(f"no help on {' '.join(words)!r}; {did_you_mean(name, all_names, 'tacit help lists the topics')}")
 
 
@@ -84,9 +84,9 @@ def _list() -> Iterator[str]:
     from textwrap import wrap
 
     yield "TOPICS"
-    known = topics()
-    column = max(map(len, known)) + 3
-    for name, summary in known.items():
+    known_topics = topics()
+    column = max(map(len, known_topics)) + 3
+    for name, summary in known_topics.items():
         yield f"    {name:<{column}}{summary}"
     yield ""
     yield "COMMANDS"
@@ -125,13 +125,13 @@ def page(text: str) -> None:
     import shlex
     import subprocess
 
-    shown = text if os.environ.get("NO_COLOR") else "".join(_styled(line) for line in text.splitlines(keepends=True))
+    styled = text if os.environ.get("NO_COLOR") else "".join(_styled(line) for line in text.splitlines(keepends=True))
     pager = shlex.split(os.environ.get("PAGER", "less"))
     if text.count("\n") >= shutil.get_terminal_size().lines and pager and shutil.which(pager[0]):
         environment = {"LESS": "FRX", **os.environ}  # as git: end at the end of one screen, show styles, leave the text on screen
-        subprocess.run(pager, input=shown.encode(errors="replace"), env=environment, check=False)
+        subprocess.run(pager, input=styled.encode(errors="replace"), env=environment, check=False)
     else:
-        sys.stdout.write(shown)
+        sys.stdout.write(styled)
 
 
 def _styled(line: str) -> str:

@@ -68,7 +68,7 @@ def infer(
     from ...reasoning.inference import load_inference
 
     records = Records(loaders.read_targets(file, strict=strict), file, "a dialogue")
-    shown = 0
+    matching = 0
     drawn: DialogueAnswers | None = None
     tell_settings(quiet)
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
@@ -81,8 +81,8 @@ def infer(
             for row in records:
                 if item is not None and row.id != item:
                     continue
-                shown += 1
-                if svg is not None and shown > 1:
+                matching += 1
+                if svg is not None and matching > 1:
                     raise InputError(f"{file} has several dialogues, and --svg draws one; choose it with --item ID")
                 turn = _target_index(row, target, file)
                 questions = chosen_questions or (QUESTIONS if row.question is None or target is not None else [row.question])
@@ -93,7 +93,7 @@ def infer(
     if svg is not None and drawn is not None:
         write_file(svg, drawn.svg().encode())
     records.report()
-    if not shown:
+    if not matching:
         raise InputError(f"{file} has no dialogue {item!r}; its first column or field id names them")
 
 
@@ -215,8 +215,8 @@ def choose(
         meter = Meter("choosing", total, noun="instances", quiet=quiet or output is None)
         with _rows_to(output, file, resume, str(chooser.signature)) as (done, write), meter:
             remaining = iter(rows)
-            before = islice(remaining, len(done))
-            if [(instance.id, instance.target, taken(len(instance.choices), answers)) for instance in before] != done:
+            judged_before = islice(remaining, len(done))
+            if [(instance.id, instance.target, taken(len(instance.choices), answers)) for instance in judged_before] != done:
                 raise InputError(f"{_partial(output)} has rows of other instances or --answers; delete it to start over")
             for count, row in enumerate(chooser.stream(remaining, answers), len(done) + 1):
                 if total is None:

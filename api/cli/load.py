@@ -328,11 +328,11 @@ def _download(name: str, directory: Path, mirror: str | None, quiet: bool) -> tu
 
 def sources(json: opts.Json = False) -> None:
     """List the official files with address, size and licence."""
-    known = loaders.all_sources().values()
+    all_sources = loaders.all_sources().values()
     if json:
-        print_json(asdict(source) for source in known)
+        print_json(asdict(source) for source in all_sources)
         return
-    for number, source in enumerate(known):
+    for number, source in enumerate(all_sources):
         if number:
             print()
         show(

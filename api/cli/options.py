@@ -278,13 +278,13 @@ RATED_FIELDS = (*ITEM_FIELDS, "rating", "ratings", "turn_ratings", "dataset", "s
 def named_columns(values: Sequence[str] | None, fields: Sequence[str] = ITEM_FIELDS) -> dict[str, str]:
     """Return the column of each field from ``FIELD=NAME`` texts."""
     columns: dict[str, str] = {}
-    known = f"the fields are {', '.join(fields)}"
+    known_fields = f"the fields are {', '.join(fields)}"
     for text in values or ():
         field, equals, column = (part.strip() for part in text.partition("="))
         if not equals or not field or not column:
             raise InputError(f"--column {text} is not FIELD=NAME, e.g. history=context")
         if field not in fields:
-            raise InputError(f"--column {text}: unknown field {field!r}; {did_you_mean(field, fields, known)}")
+            raise InputError(f"--column {text}: unknown field {field!r}; {did_you_mean(field, fields, known_fields)}")
         if field in columns or column in columns.values():
             raise InputError(f"--column {text}: {field if field in columns else column} is given twice; give it once")
         columns[field] = column

@@ -201,12 +201,12 @@ def prompts(
     check_files(file, output)
     from ...reasoning.response.prompts import NAMES, Left, PromptFilter
 
-    chosen = PromptFilter(NAMES if names is None else _names(names))
+    prompt_filter = PromptFilter(NAMES if names is None else _names(names))
     records = Records(loaders.read_contexts(file, strict=strict), file, "a context")
     counts: Counter[Left | None] = Counter()
     with lines_to(output, apart_from=file) as write:
         for row in records:
-            prompt = chosen.judge(row.text)
+            prompt = prompt_filter.judge(row.text)
             counts[prompt.left] += 1
             if prompt.left is None:
                 write(json_text({"id": row.id, "prompt": prompt.text, "names": prompt.names}) + "\n")

@@ -94,11 +94,11 @@ def score(
     columns = opts.named_columns(column)
     readable(file)
     target = None if output is None else check_output(output, file)
-    written = _form(output, form, text or json)
+    output_form = _form(output, form, text or json)
     concepts: EngineName = "auto" if engine == "ray" else engine
     plan = Plan(
         file, tuple(names), options, opts.address_of(graph), concepts, explain=explain, shown=explain, strict=strict,
-        batch_size=batch_size, lines=shard_lines, form=written, columns=columns or None,
+        batch_size=batch_size, lines=shard_lines, form=output_form, columns=columns or None,
     )  # fmt: skip
     observers: list[Observe] = []
     report = None if html is None else Reporting(html, names, file, output)
@@ -111,11 +111,11 @@ def score(
         # an unreadable file is an error before any output
         next(iter(loaders.read_items(file, strict=strict, columns=columns)), None)
     opts.tell_default(default, quiet, not_run=False)
-    if target is not None and (sharded or written is Form.PARQUET):
+    if target is not None and (sharded or output_form is Form.PARQUET):
         cluster = Cluster(address, workers) if engine == "ray" else None
         done = run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=not quiet, tell=note)
     else:
-        as_text = text or (explain and not (json or written.delimited) and output is None and sys.stdout.isatty())
+        as_text = text or (explain and not (json or output_form.delimited) and output is None and sys.stdout.isatty())
         plan = replace(plan, explain=explain or as_text)
         done = _stream(plan, output, as_text, observers, quiet)
     _report(done, output, quiet, "" if default is None else default.not_run)
@@ -145,13 +145,15 @@ def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Obse
 
     tally = Tally()
     damage = None
-    watched = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
+    shows_progress = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
     items = loaders.read_items(plan.file, strict=plan.strict, columns=plan.columns)
     try:
         with (
             plan.open(quiet=quiet) as reasoner,
             lines_to(output, apart_from=plan.file) as write,
-            Meter("scoring", total_items(plan.file, watched, plan.columns), noun="items", quiet=not watched) as meter,
+            Meter(
+                "scoring", total_items(plan.file, shows_progress, plan.columns), noun="items", quiet=not shows_progress
+            ) as meter,
         ):
             if plan.form.delimited:
                 write(heading(plan.names, plan.shown, plan.form))

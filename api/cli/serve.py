@@ -227,8 +227,8 @@ def mcp(
             served = app()
             mount(served)
             if watched:
-                shown = f"[{host}]" if ":" in host else host
-                note(f"the address for agents is http://{shown}:{bound.getsockname()[1]}{PATH}; Ctrl+C stops")
+                shown_host = f"[{host}]" if ":" in host else host
+                note(f"the address for agents is http://{shown_host}:{bound.getsockname()[1]}{PATH}; Ctrl+C stops")
             listen(served, bound, access["settings"], quiet=quiet)
 
 

@@ -47,8 +47,8 @@ class BatchSizer:
 
     def keep_within(self, limits: Mapping[str, Any], requests: int = 1) -> None:
         """Apply the ``limits`` of ``/v1/info`` (any may be missing) for ``requests`` concurrent requests."""
-        largest = [self._largest, limits.get("items", MAX_BATCH_ITEMS), limits.get("waiting_items", 1 << 30) // (2 * requests)]
-        self._largest = max(1, min(largest))
+        bounds = [self._largest, limits.get("items", MAX_BATCH_ITEMS), limits.get("waiting_items", 1 << 30) // (2 * requests)]
+        self._largest = max(1, min(bounds))
         self._target_seconds = min(self._target_seconds, limits.get("request_seconds", 60.0) / 6)
         self.characters = max(1, min(MAX_BATCH_CHARACTERS, limits.get("body_bytes", 1 << 30) // 8))
         self.size = min(self.size, self._largest)

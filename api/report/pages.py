@@ -47,8 +47,8 @@ def report_page(
     body = [f"<h1>{safe(title)}</h1>", as_table(("", ""), facts, numbers=0, with_head=False)]
     tally = collected.tally
     if tally.errors:
-        shown = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)}"
-        body.append(f"<h3>Not scored: {tally.errors:,}{shown}</h3>")
+        first_of_them = "" if tally.errors == len(tally.faults) else f", the first {len(tally.faults)}"
+        body.append(f"<h3>Not scored: {tally.errors:,}{first_of_them}</h3>")
         body += [f'<p class="fault">{safe(fault)}</p>' for fault in tally.faults]
     body.append("<h2>Scores</h2>")
     body.append(_summary(collected))
@@ -105,15 +105,15 @@ def _summary(collected: Collected) -> str:
         "mean",
         "mean percentile",
         "sd",
-        *("minimum" if at == 0 else "maximum" if at == 1 else f"{at:.0%}" for at in QUANTILES),
+        *("minimum" if quantile == 0 else "maximum" if quantile == 1 else f"{quantile:.0%}" for quantile in QUANTILES),
     )
     rows = []
     for name, column in collected.columns.items():
         quantiles: Sequence[float | None] = column.quantiles() or [None] * len(QUANTILES)
         percentile = collected.tally.mean_percentile(name)
         numbers = [column.mean if column.number else None, percentile, column.deviation, *quantiles]
-        without = f"{collected.tally.not_judged(name):,}"
-        rows.append([name, f"{column.number:,}", without, *("" if number is None else f"{number:.3f}" for number in numbers)])
+        not_judged = f"{collected.tally.not_judged(name):,}"
+        rows.append([name, f"{column.number:,}", not_judged, *("" if number is None else f"{number:.3f}" for number in numbers)])
     note = ""
     if any(column.number > MAX_VALUES for column in collected.columns.values()):
         note = f'<p class="quiet">Quantiles and histograms are of a random sample of {MAX_VALUES:,} values.</p>'
@@ -137,9 +137,9 @@ def _metric(name: str, column: Column, explanations: Mapping[tuple[str, int], Ex
     if column.number <= EXTREMES:
         worst = []
     shown_positions = {position for _, position, _ in worst}
-    for what, rows in (("Worst", worst), ("Best", [row for row in best if row[1] not in shown_positions])):
+    for title, rows in (("Worst", worst), ("Best", [row for row in best if row[1] not in shown_positions])):
         if rows:
-            yield f"<h3>{what}</h3>"
+            yield f"<h3>{title}</h3>"
         for value, position, item in rows:
             explanation = explanations.get((name, position))
             label = f"{value:.3f}"

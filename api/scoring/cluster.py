@@ -178,7 +178,7 @@ def _quiet_context(data: Any) -> Iterator[None]:
     """Configure Ray Data to send each shard in a block of its own, and to show no progress of its own."""
     context = data.DataContext.get_current()
     settings = {"target_max_block_size": 1, "enable_progress_bars": False, "print_on_execution_start": False}
-    before = {name: getattr(context, name) for name in settings}
+    previous = {name: getattr(context, name) for name in settings}
     logger = logging.getLogger("ray.data")
     level = logger.level
     for name, value in settings.items():
@@ -188,5 +188,5 @@ def _quiet_context(data: Any) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-        for name, value in before.items():
+        for name, value in previous.items():
             setattr(context, name, value)

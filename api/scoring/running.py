@@ -399,14 +399,14 @@ def run_plan(
         with _work(plan, target, signatures, resume=resume, tell=tell) as work, meter:
             if work.replaced:
                 work.compare(read_shards(plan.file, plan.lines, columns=plan.columns))
-            before = work.rows
-            if before:
-                meter.add(0, done=before)
+            rows_before = work.rows
+            if rows_before:
+                meter.add(0, done=rows_before)
             if cluster is not None:
                 shards = _score_on_cluster(plan, work, cluster, signatures, meter)
             else:
                 shards = _score_locally(plan, work, reasoner, observers, meter)
-            return Done(plan, work.finish(shards, plan), work.rows - before, meter.seconds, signatures)
+            return Done(plan, work.finish(shards, plan), work.rows - rows_before, meter.seconds, signatures)
 
 
 def _complete(plan: Plan, target: Path, signatures: dict[str, str]) -> Tally | None:

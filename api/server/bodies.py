@@ -88,8 +88,8 @@ def require_json(content_type: bytes) -> None:
     """Check that a body is declared as JSON, which a page of another site cannot send without a CORS preflight; 415 if not."""
     kind = content_type.partition(b";")[0].strip().lower()
     if kind != b"application/json":
-        shown = kind.decode("latin-1")[:100] or "missing"
-        raise Problem(415, "not-json", f"the Content-Type is {shown}; send JSON as Content-Type: application/json")
+        received = kind.decode("latin-1")[:100] or "missing"
+        raise Problem(415, "not-json", f"the Content-Type is {received}; send JSON as Content-Type: application/json")
 
 
 def answer(content: Any) -> Response:

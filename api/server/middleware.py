@@ -172,16 +172,16 @@ class RequestMiddleware:
 
     async def _read(self, cycle: _Cycle) -> None:
         """Read the body within the limits of size."""
-        largest = self._settings.body_bytes
-        too_large = Problem(413, "too-large", f"the body is larger than {largest:,} bytes; send less at once")
+        max_bytes = self._settings.body_bytes
+        too_large = Problem(413, "too-large", f"the body is larger than {max_bytes:,} bytes; send less at once")
         declared = cycle.headers.get(b"content-length", b"")
-        if declared.isdigit() and int(declared[:20]) > largest:
+        if declared.isdigit() and int(declared[:20]) > max_bytes:
             raise too_large
         if self.bytes_in_memory > self._settings.bodies_bytes:
             raise Problem(429, "busy", "the service is processing as many requests as it can hold; try again in a moment")
         while cycle.unread:
             part = await cycle.part()
-            if len(cycle.body) + len(part) > largest:
+            if len(cycle.body) + len(part) > max_bytes:
                 raise too_large
             cycle.body += part
             self.bytes_in_memory += len(part)

@@ -155,11 +155,11 @@ def invalid(errors: Sequence[Any], model: type[Message] | None = None) -> Proble
         path = ".".join(str(part)[:_SHOWN_NAME] for part in location)
         if path not in reasons or error["type"] == "less_than_equal":
             reasons[path] = _reason(error, location, model)
-    shown = [{"at": path, "reason": reason} for path, reason in reasons.items()][:SHOWN_ERRORS]
+    listed = [{"at": path, "reason": reason} for path, reason in reasons.items()][:SHOWN_ERRORS]
     number_of_others = len(reasons) - 1
     others = f" ({number_of_others} more error{'s' if number_of_others > 1 else ''})" if number_of_others else ""
     return Problem(
-        422, "invalid-body" if model else "invalid-parameter", f"{shown[0]['reason']}{others}", extra={"errors": shown}
+        422, "invalid-body" if model else "invalid-parameter", f"{listed[0]['reason']}{others}", extra={"errors": listed}
     )
 
 

@@ -101,11 +101,11 @@ class Settings:
 
     def limits(self) -> dict[str, Any]:
         """The limits that clients have to keep, as in ``/v1/info``."""
-        shown = (
+        names = (
             "body_bytes", "items", "item_characters", "waiting_items", "request_seconds", "lookup_limit", "cypher_rows",
             "cypher_seconds",
         )  # fmt: skip
-        return {name: value for name, value in asdict(self).items() if name in shown}
+        return {name: value for name, value in asdict(self).items() if name in names}
 
 
 _UNCHECKED = "the graph has not been checked yet"

@@ -38,9 +38,12 @@ def read_instances(file: Path, but: Path | None, dialogues: int | None) -> tuple
     rows = [instance for instance in read_cicero(file, strict=True) if isinstance(instance, Instance)]
     instances = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if but is not None:
-        before = len({instance.id for instance in instances})
+        dialogues_before = len({instance.id for instance in instances})
         instances = apart_from(instances, [row.turns for row in read_dialogues(but) if isinstance(row, Dialogue)])
-        print(f"{before - len({instance.id for instance in instances})} dialogues share a turn with {but.name} and are left out")
+        print(
+            f"{dialogues_before - len({instance.id for instance in instances})} dialogues share a turn with {but.name} "
+            "and are left out"
+        )
     if dialogues is not None:
         names = sorted({instance.id for instance in instances})
         names_drawn = {names[index] for index in np.random.default_rng(0).permutation(len(names))[:dialogues].tolist()}
@@ -102,19 +105,19 @@ def print_tables(
     print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for name, values in tables.items():
         cells = [f"{values[:, index].mean():.3f}" for index in range(len(MEASURES))]
-        same = values is control
-        cells += ["" if same else cell(values[:, index] - control[:, index], names, "+") for index in (EXACT, AUC)]
+        is_control = values is control
+        cells += ["" if is_control else cell(values[:, index] - control[:, index], names, "+") for index in (EXACT, AUC)]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
     for line in PAPER:
         print(f"| CICERO's paper, {line} |{' |' * (len(columns) - 1)}")
-    asked = [question for question in Question if any(instance.question is question for instance in instances)]
-    print(f"\n| exact, F1, AUC | {' | '.join(asked)} |\n|{'---|' * (len(asked) + 1)}")
+    questions = [question for question in Question if any(instance.question is question for instance in instances)]
+    print(f"\n| exact, F1, AUC | {' | '.join(questions)} |\n|{'---|' * (len(questions) + 1)}")
     for name, values in tables.items():
         if shown and name not in shown:
             continue
         cells = []
-        for question in asked:
-            places = [index for index, instance in enumerate(instances) if instance.question is question]
-            names_of_question = [names[index] for index in places]
-            cells.append(", ".join(cell(values[places, index], names_of_question) for index in (EXACT, F1, AUC)))
+        for question in questions:
+            indices = [index for index, instance in enumerate(instances) if instance.question is question]
+            names_of_question = [names[index] for index in indices]
+            cells.append(", ".join(cell(values[indices, index], names_of_question) for index in (EXACT, F1, AUC)))
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

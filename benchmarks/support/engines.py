@@ -39,8 +39,8 @@ def links(index: IndexGraph) -> tuple[np.ndarray, np.ndarray]:
     """The two ends of every assertion, as the index's numbers."""
     arrays = index._arrays
     owners = np.repeat(np.arange(len(arrays["rank"]), dtype=np.int32), np.diff(arrays["indptr"]))
-    once = owners < arrays["neighbour"]
-    return owners[once], arrays["neighbour"][once]
+    counted_once = owners < arrays["neighbour"]
+    return owners[counted_once], arrays["neighbour"][counted_once]
 
 
 def batches(items: Sequence[Any], size: int) -> list[Any]:

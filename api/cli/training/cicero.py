@@ -66,8 +66,8 @@ def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> 
     causal = run.open_language_model(model, recipe.dtype)
     facts = {"files": files, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command}
     probe = train_choice_probe(rows, causal, run.checkpoints, seed=recipe.seed, facts=facts, progress=run.stages.tell)
-    shown = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
-    return run.write_probe(probe, choice_probe_card, shown)
+    shown_facts = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
+    return run.write_probe(probe, choice_probe_card, shown_facts)
 
 
 @training(

@@ -154,8 +154,8 @@ def read_rated(files: Sequence[str], contrast: bool, rating: str, seed: int, str
         if items:
             yield from contrasted(items, seed, dataset_name(file))
 
-    wanted = "a dialogue that can be used" if contrast else "a judgement that can be used"
-    return read_files(files, dialogues if contrast else judged, "judgements", wanted)
+    what_is_read = "a dialogue that can be used" if contrast else "a judgement that can be used"
+    return read_files(files, dialogues if contrast else judged, "judgements", what_is_read)
 
 
 def read_judged_tuples(files: Sequence[str], strict: bool) -> tuple[list[loaders.JudgedTuple], Files]:

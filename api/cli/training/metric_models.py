@@ -238,8 +238,8 @@ def judgement(
     probe = train_judgement(
         contrasts, causal, run.checkpoints, weigh=other_corpus, seed=recipe.seed, facts=facts, progress=run.stages.tell
     )
-    shown = ("ordered", "interval", "yes_alone", "penalty", "histories", "pairs", "seed")
-    return run.write_probe(probe, judgement_card, shown, yes=round(probe.yes, 4))
+    shown_facts = ("ordered", "interval", "yes_alone", "penalty", "histories", "pairs", "seed")
+    return run.write_probe(probe, judgement_card, shown_facts, yes=round(probe.yes, 4))
 
 
 @training("reference", holds=None, options="recipe seed strict")

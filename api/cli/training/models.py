@@ -194,8 +194,8 @@ def llm_probe(
     causal = run.open_language_model(model, dtype)
     facts = {"files": files, "licence": licence, "command": run.command}
     probe = train_probe(rows, causal, run.checkpoints, seed=seed, facts=facts, progress=run.stages.tell)
-    shown = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
-    return run.write_probe(probe, probe_card, shown)
+    shown_facts = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
+    return run.write_probe(probe, probe_card, shown_facts)
 
 
 @training("cross-encoder")

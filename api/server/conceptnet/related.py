@@ -66,8 +66,8 @@ class Relatedness:
         rows = np.flatnonzero(self._vectors.present) if below is None else self._index.ids_below(below)
         rows = rows[self._vectors.present[rows]]
         if len(rows) > limit:
-            least = np.partition(cosines[rows], len(rows) - limit)[len(rows) - limit]
-            rows = rows[cosines[rows] >= least]
+            lowest = np.partition(cosines[rows], len(rows) - limit)[len(rows) - limit]
+            rows = rows[cosines[rows] >= lowest]
         similar = [(self._index.uri(int(row)), float(cosines[row])) for row in rows]
         return sorted(similar, key=lambda pair: (-pair[1], pair[0]))[:limit]
 
