@@ -12,9 +12,9 @@ TYPES := build/types/tacit
 PACKAGES := graph loaders reasoning api cypher
 DATA := $(or $(TACIT_TEST_DATA),../shared/data)
 REAL := $(wildcard $(DATA)/conceptnet/assertions-en.csv.gz)
-# Programs that measure by themselves. The others write input for them, are given theirs below, need a training (grade_table), or a graph with ATOMIC (agreement).
-ON_DATA := scoring frames features commonsense_table coherence_table cider
-ALONE := $(filter-out $(ON_DATA) synthetic_graph conceptnet_file grade_table agreement cicero_table cicero_generation choice_probe choosing_speed responses links tails linked_grounding known_words,$(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)))
+# Programs that measure by themselves. The others write input for them, are given theirs below, need a model or a training, or a graph with ATOMIC.
+ON_DATA := scoring frames features commonsense_table coherence_table grounding_table cider
+ALONE := $(filter-out $(ON_DATA) synthetic_graph conceptnet_file grade_table agreement cicero_table cicero_generation choice_probe choosing_speed responding_speed responses links tails linked_grounding known_words talk_counts,$(patsubst benchmarks/%.py,%,$(wildcard benchmarks/*.py)))
 TEST_TURNS := $(DATA)/dialogues/dailydialog-test.jsonl.gz
 RATINGS := $(DATA)/judgements/*.jsonl.gz
 
@@ -78,6 +78,7 @@ endif
 	  measure features build/bench-graph $(TEST_TURNS); \
 	  measure commonsense_table build/bench-graph $(RATINGS) $(DATA)/judgements/deco-*.json.gz; \
 	  measure coherence_table $(RATINGS); \
+	  measure grounding_table build/bench-graph $(RATINGS); \
 	  measure cider build/bench-graph $(DATA)/cicero/cider.json.gz; \
 	fi; \
 	for program in $(ALONE); do measure $$program; done; \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -54,6 +55,25 @@ def test_what_benchmarks_import_is_there() -> None:
                     gone.append(f"{program.name}: {module}.{name}")
     assert len(seen) > 20
     assert not gone
+
+
+def needs_arguments(program: Path) -> bool:
+    """Return whether a program declares an argument that cannot be left out."""
+    for node in ast.walk(ast.parse(program.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+            keywords = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            positional = not ast.unparse(node.args[0]).startswith("'-")
+            if keywords.get("required") == "True" or (positional and keywords.get("nargs") not in ("'?'", "'*'")):
+                return True
+    return False
+
+
+def test_what_make_bench_runs_without_arguments_needs_none() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    not_alone = {name for line in re.findall(r"^(?:ON_DATA|ALONE) := (.*)$", makefile, re.MULTILINE) for name in line.split()}
+    programs = [path for path in FOLDER.glob("*.py") if not any(path.stem == name.split(",")[0] for name in not_alone)]
+    assert len(programs) > 10
+    assert [path.name for path in programs if needs_arguments(path)] == []
 
 
 def test_the_tables_of_the_pages_follow_from_what_ships(monkeypatch: pytest.MonkeyPatch) -> None:
