@@ -279,8 +279,8 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
     known = metric_options(name)
     for option in options:
         if option not in known:
-            some = f"it has {', '.join(known)}" if known else "it has none"
-            raise InputError(f"the metric {name} has no option {option!r}; {some}")
+            choice = f"it has {', '.join(known)}" if known else "it has none"
+            raise InputError(f"the metric {name} has no option {option!r}; {choice}")
         check_option(name, kind, option, options[option])
     if not kind.graph and isinstance(graph, (str, os.PathLike)):
         graph = None

@@ -261,20 +261,20 @@ def _groups(items: Sequence[Judged], metrics: Sequence[str]) -> list[_Group]:
     return [
         _Group(
             dataset,
-            np.array([item.rating for item in of], np.float64),
-            [item.system for item in of],
-            {metric: np.array([item.scores.get(metric, np.nan) for item in of], np.float64) for metric in metrics},
-            clusters_of(of),
+            np.array([item.rating for item in dataset_items], np.float64),
+            [item.system for item in dataset_items],
+            {metric: np.array([item.scores.get(metric, np.nan) for item in dataset_items], np.float64) for metric in metrics},
+            clusters_of(dataset_items),
         )
-        for dataset, of in members.items()
+        for dataset, dataset_items in members.items()
     ]
 
 
 def clusters_of(items: Sequence[Judged]) -> NDArray[np.int64]:
     """Return a conversation number for each item, from 0 without gaps; an item without a conversation gets its own."""
-    named = [("alone", index) if item.conversation is None else ("in", item.conversation) for index, item in enumerate(items)]
+    keys = [("alone", index) if item.conversation is None else ("in", item.conversation) for index, item in enumerate(items)]
     known: dict[tuple[str, int], int] = {}
-    return np.array([known.setdefault(name, len(known)) for name in named], np.int64)
+    return np.array([known.setdefault(name, len(known)) for name in keys], np.int64)
 
 
 def numbered(clusters: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -65,10 +65,10 @@ def draw(
             axes.set_visible(False)
         for index, metric in enumerate(metrics):
             block = grid[index * height : (index + 1) * height].flat
-            of = {row.dataset: row for row in panels if row.metric == metric}
+            row_of = {row.dataset: row for row in panels if row.metric == metric}
             for axes, dataset in zip(block, datasets, strict=False):
                 axes.set_visible(True)
-                _panel(axes, of[dataset], *_pairs_of(items, of[dataset]), resamples=resamples, seed=seed)
+                _panel(axes, row_of[dataset], *_pairs_of(items, row_of[dataset]), resamples=resamples, seed=seed)
         stream = io.BytesIO()
         metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
         figure.savefig(stream, format=form, dpi=_DPI, metadata=metadata)
@@ -84,11 +84,11 @@ def _columns(panels: int) -> int:
 
 def _pairs_of(items: Sequence[Judged], row: Agreement) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Return ratings, scores and conversations of a row's responses."""
-    of = [item for item in items if item.dataset == row.dataset]
-    ratings = np.array([item.rating for item in of], np.float64)
-    scores = np.array([item.scores.get(row.metric, np.nan) for item in of], np.float64)
+    dataset_items = [item for item in items if item.dataset == row.dataset]
+    ratings = np.array([item.rating for item in dataset_items], np.float64)
+    scores = np.array([item.scores.get(row.metric, np.nan) for item in dataset_items], np.float64)
     known = np.isfinite(scores)
-    return ratings[known], scores[known], numbered(clusters_of(of)[known])
+    return ratings[known], scores[known], numbered(clusters_of(dataset_items)[known])
 
 
 def _panel(
@@ -114,15 +114,15 @@ def _fit(axes: Any, ratings: Floats, scores: Floats, groups: NDArray[np.int64], 
     """Draw the least-squares line and the band of the lines of the resamples."""
     from .resampling import lines
 
-    where = np.linspace(ratings.min(), ratings.max(), _GRID)
-    around = ratings - ratings.mean()
-    slope = float(around @ (scores - scores.mean()) / (around @ around))
+    grid = np.linspace(ratings.min(), ratings.max(), _GRID)
+    deviations = ratings - ratings.mean()
+    slope = float(deviations @ (scores - scores.mean()) / (deviations @ deviations))
     fits = lines(ratings, scores, groups=groups, resamples=resamples, seed=seed)
     fits = fits[~np.isnan(fits[:, 1])]
     if len(fits):
-        low, high = np.quantile(fits[:, :1] + fits[:, 1:] * where, [0.025, 0.975], axis=0)
-        axes.fill_between(where, low, high, color=_LINE, alpha=0.25, linewidth=0)
-    axes.plot(where, scores.mean() + slope * (where - ratings.mean()), color=_LINE, linewidth=1.6)
+        low, high = np.quantile(fits[:, :1] + fits[:, 1:] * grid, [0.025, 0.975], axis=0)
+        axes.fill_between(grid, low, high, color=_LINE, alpha=0.25, linewidth=0)
+    axes.plot(grid, scores.mean() + slope * (grid - ratings.mean()), color=_LINE, linewidth=1.6)
 
 
 def _facts(row: Agreement) -> str:

@@ -115,10 +115,10 @@ def standardised(values: Floats) -> Floats:
     largest = float(np.abs(values).max()) if len(values) else 0.0
     if not largest:
         return np.zeros_like(values)
-    around = values / largest
-    around -= around.mean()
-    spread = float(np.abs(around).max())
-    return np.zeros_like(values) if spread <= 1e-13 else around / spread
+    deviations = values / largest
+    deviations -= deviations.mean()
+    spread = float(np.abs(deviations).max())
+    return np.zeros_like(values) if spread <= 1e-13 else deviations / spread
 
 
 @compiled

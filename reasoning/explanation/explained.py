@@ -214,29 +214,29 @@ def _what(piece: Piece) -> str:
         return f"also {piece.path.text()}"
     if piece.response is None:
         return piece.name if piece.kind in ("base", "word") else f"{piece.name} {piece.value:g}"
-    what = f'"{piece.response.text}"'
+    concept = f'"{piece.response.text}"'
     name = text_of(piece.response.concept)
     if name != piece.response.text.lower():
-        what += f" ({name})"
+        concept += f" ({name})"
     if piece.history is None or piece.turn is None or piece.hops is None:
-        return f"{what} has no support in the history"
-    where = f'"{piece.history.text}" (turn {piece.turn + 1})'
+        return f"{concept} has no support in the history"
+    history_concept = f'"{piece.history.text}" (turn {piece.turn + 1})'
     if piece.kind == "concept":
-        return f"{what} {_joined(piece, where)}; {_by_chance(1 - piece.value)}"
+        return f"{concept} {_joined(piece, history_concept)}; {_by_chance(1 - piece.value)}"
     if piece.hops == 0:
-        return f"{what} is in the history too: {where}"
+        return f"{concept} is in the history too: {history_concept}"
     hops = f"{piece.hops} hop{'s' if piece.hops > 1 else ''}"
     path = f": {piece.path.text()}" if piece.path else ""
-    return f"{what} rests on {where}, {hops}{path}"
+    return f"{concept} rests on {history_concept}, {hops}{path}"
 
 
-def _joined(piece: Piece, where: str) -> str:
+def _joined(piece: Piece, history_concept: str) -> str:
     """Return how a concept of the response is related to the one of the history at ``where``."""
     if piece.hops == 0:
-        return f"is in the history too: {where}"
+        return f"is in the history too: {history_concept}"
     if piece.path is not None:
-        return f"fits {where}: {piece.path.text()}"
-    return f"is {piece.hops} hop{'s' if piece.hops != 1 else ''} from {where}"
+        return f"fits {history_concept}: {piece.path.text()}"
+    return f"is {piece.hops} hop{'s' if piece.hops != 1 else ''} from {history_concept}"
 
 
 def _by_chance(part: float) -> str:

@@ -204,7 +204,7 @@ class Inference:
             InputError: the dialogue is a text, or has no such turn; a question is unknown; ``limit`` is negative.
         """
         turns = _turns(dialogue)
-        asked = [question_of(str(question)) for question in questions]
+        asked_questions = [question_of(str(question)) for question in questions]
         if limit < 0:
             raise InputError(f"limit must be >= 0, not {limit}")
         if target is not None and not -len(turns) <= target < len(turns):
@@ -213,21 +213,23 @@ class Inference:
         texts = [without_speaker(turns[index]) for index in indices]
         query, signature = claim_query().text, str(self.signature)
         result = DialogueAnswers()
-        written = self._written(turns, texts, asked)
+        written = self._written(turns, texts, asked_questions)
         for index, text, events in zip(indices, texts, self.extractor.events_batch(texts), strict=True):
-            answers = {question: (*self.answers_to(events, question, limit), *next(written)) for question in asked}
+            answers = {question: (*self.answers_to(events, question, limit), *next(written)) for question in asked_questions}
             result.append(TurnAnswers(index, text, tuple(event.text for event in events), answers, query, signature))
         return result
 
-    def _written(self, turns: Sequence[str], texts: Sequence[str], asked: Sequence[Question]) -> Iterator[tuple[Answer, ...]]:
+    def _written(
+        self, turns: Sequence[str], texts: Sequence[str], asked_questions: Sequence[Question]
+    ) -> Iterator[tuple[Answer, ...]]:
         """Yield what the writer answers to each question about each turn, nothing without a writer."""
         if self.writer is None:
-            yield from [()] * (len(texts) * len(asked))
+            yield from [()] * (len(texts) * len(asked_questions))
             return
-        questions = [(question, text, turns) for text in texts for question in asked]
+        questions = [(question, text, turns) for text in texts for question in asked_questions]
         for (question, *_), text in zip(questions, self.writer.answer(questions), strict=True):
-            felt = emotion_of(text) if question is Question.REACTION else None
-            yield (Answer(text, "", "", "model", 1.0, emotion=felt or ""),) if text else ()
+            emotion = emotion_of(text) if question is Question.REACTION else None
+            yield (Answer(text, "", "", "model", 1.0, emotion=emotion or ""),) if text else ()
 
     def answers_to(self, events: Sequence[StatedEvent], question: Question, limit: int = DEFAULT_LIMIT) -> Iterator[Answer]:
         """Yield the best answers about some events: of the events themselves, then of like ones; relations take turns."""
@@ -269,14 +271,14 @@ class Inference:
         path = self.path_of(hit, reading)
         relation = reading.relation if path is None else path.assertions[0].relation
         backwards = reading.backwards if path is None or hit.tail is None else _is_backwards(path, reading, relation)
-        felt = emotion_of(hit.text) if reading.relation in ("xReact", "oReact") else None
+        emotion = emotion_of(hit.text) if reading.relation in ("xReact", "oReact") else None
         return Answer(
             text=hit.text if _is_phrase(hit) else worded(hit.text, reading, event),
             event=event.text,
             relation=relation,
             origin="graph" if hit.tail is None else str(hit.tail.origin),
             likeness=hit.likeness,
-            emotion=felt or "",
+            emotion=emotion or "",
             backwards=backwards,
             negated=reading.negated,
             edge=None if path is None else FoundPath(path.nodes, path.assertions),

@@ -84,8 +84,8 @@ class GraphClaims:
         mentions = dict(zip(texts, self.linker.link_batch(texts), strict=True))
         for turns, response in pairs:
             before, after = (
-                list(dict.fromkeys(mention.concept for text in some for mention in mentions[text]))
-                for some in (turns, (response,))
+                list(dict.fromkeys(mention.concept for text in side for mention in mentions[text]))
+                for side in (turns, (response,))
             )
             paths = self.linker.graph.triples_between(before, after) if before and after else []
             ordered = sorted(paths, key=lambda path: (-path.strength, path.order))
@@ -153,6 +153,6 @@ def _piece(claim: Claim) -> Piece:
     assertion = claim.path.assertions[0]
     direction = "against" if claim.against else "for"
     verb = "denies" if assertion.relation in NEEDS else "states"
-    why = f', which "{claim.words}" {verb}' if claim.words else ""
-    name = f"the graph, {direction} it: {claim.path.text()}{why}, weight"
+    reason = f', which "{claim.words}" {verb}' if claim.words else ""
+    name = f"the graph, {direction} it: {claim.path.text()}{reason}, weight"
     return Piece("part", claim.path.strength, 0.0, name=name, hops=1, path=claim.path)

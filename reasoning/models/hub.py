@@ -114,12 +114,14 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise InputError(f"models cannot run on the device {device!r} ({reason_of(error)}); try cpu") from error
     copy = None if files.gguf is None else find_copy(files, dtype)
-    with quiet(), _place(files, copy) as (where, how):
+    with quiet(), _place(files, copy) as (location, arguments):
         try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(where, local_files_only=True, trust_remote_code=False, **how)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                location, local_files_only=True, trust_remote_code=False, **arguments
+            )
             model, info = getattr(transformers, kind).from_pretrained(
-                where, local_files_only=True, trust_remote_code=False, output_loading_info=True, dtype=getattr(torch, dtype),
-                **how,
+                location, local_files_only=True, trust_remote_code=False, output_loading_info=True, dtype=getattr(torch, dtype),
+                **arguments,
             )  # fmt: skip
         except Exception as error:  # OSError, ValueError, KeyError, errors of safetensors and torch
             raise _unopened(files, error) from error
@@ -261,13 +263,13 @@ def _fetched(model: str, hub: Any, also: Sequence[str], seconds: float) -> Path:
         raise ModelError(f"the model {model!r} could not be fetched from {home} ({reason_of(error)}); {advice}") from error
 
 
-def _snapshot(model: str, hub: Any, also: Sequence[str], **how: bool) -> Path:
+def _snapshot(model: str, hub: Any, also: Sequence[str], **options: bool) -> Path:
     """Return the folder in the local cache with the files of a model, which are fetched unless ``how`` forbids it."""
-    folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"], **how))
+    folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"], **options))
     if not any(folder.glob(_WEIGHTS[0])):
-        hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"], **how)
+        hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"], **options)
     if also:
-        hub.snapshot_download(model, allow_patterns=list(also), **how)
+        hub.snapshot_download(model, allow_patterns=list(also), **options)
     return folder
 
 

@@ -74,28 +74,28 @@ def rerank(
         GraphUnavailable: the graph became unavailable.
     """
     remaining = iter(rows)
-    while several := list(islice(remaining, _HISTORIES)):
-        if not all(responses for _, responses in several):
+    while block := list(islice(remaining, _HISTORIES)):
+        if not all(responses for _, responses in block):
             raise InputError("there is no response to rank; give one or more")
-        items = [Item(history, text) for history, responses in several for text in dict.fromkeys(responses)]
+        items = [Item(history, text) for history, responses in block for text in dict.fromkeys(responses)]
         scored = reasoner.stream(items, batch_size=batch_size)
-        for history, responses in several:
-            of: dict[str, dict[str, Score]] = {}
+        for history, responses in block:
+            scores_of: dict[str, dict[str, Score]] = {}
             for text in dict.fromkeys(responses):
                 row = next(scored)
                 if row.error is not None:
                     raise InputError(f"the responses cannot be ranked: {row.error}")
-                of[text] = row.scores
-            yield _reranked(reasoner, history, responses, of)
+                scores_of[text] = row.scores
+            yield _reranked(reasoner, history, responses, scores_of)
 
 
 def _reranked(
-    reasoner: Reasoner, history: Sequence[str], responses: Sequence[str], of: Mapping[str, dict[str, Score]]
+    reasoner: Reasoner, history: Sequence[str], responses: Sequence[str], scores_of: Mapping[str, dict[str, Score]]
 ) -> Reranked:
-    columns = [[of[text][metric.name].value for text in responses] for metric in reasoner.metrics]
+    columns = [[scores_of[text][metric.name].value for text in responses] for metric in reasoner.metrics]
     ranks = np.mean([ranked(column) for column in columns], axis=0).tolist()
     candidates = [
-        Candidate(number, text, rank, of[text]) for number, (text, rank) in enumerate(zip(responses, ranks, strict=True))
+        Candidate(number, text, rank, scores_of[text]) for number, (text, rank) in enumerate(zip(responses, ranks, strict=True))
     ]
     candidates.sort(key=lambda candidate: (candidate.rank, candidate.number))
     explained = reasoner.score(history, candidates[0].text, explain=True)

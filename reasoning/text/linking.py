@@ -144,9 +144,9 @@ class Linker:
         spans = {(token.text, token.lemma): (token, text) for text, tokens in zip(texts, rows, strict=True) for token in tokens}
 
         def look_up(keys: Sequence[tuple[str, str]]) -> list[str]:
-            names = [self._spans([spans[key][0]], spans[key][1])[0][0].names for key in keys]
-            known = self._resolve(name for some in names for name in some)
-            return [next((known[name] for name in some if name in known), "") for some in names]
+            names_of_words = [self._spans([spans[key][0]], spans[key][1])[0][0].names for key in keys]
+            known = self._resolve(name for names_of_word in names_of_words for name in names_of_word)
+            return [next((known[name] for name in names_of_word if name in known), "") for names_of_word in names_of_words]
 
         concepts = self._single.get_all(spans, look_up)
         return [

@@ -287,10 +287,10 @@ def _kgbert_loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable
         by_relation.setdefault(relation, []).append(number)
 
     def made_up(row: Triple, random: np.random.Generator) -> Triple:
-        like = by_relation[row[1]]
+        same_relation = by_relation[row[1]]
         head, corrupted = bool(random.integers(2)), row
         for _ in range(_TRIES):
-            chosen = rows[like[int(random.integers(len(like)))]]
+            chosen = rows[same_relation[int(random.integers(len(same_relation)))]]
             corrupted = (chosen[0], row[1], row[2]) if head else (row[0], row[1], chosen[2])
             if corrupted not in known:
                 break

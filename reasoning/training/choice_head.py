@@ -66,7 +66,10 @@ def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> 
     terms_of_choices = [terms_of(choice) for choice, _ in choices]
     number = Counter(term for terms in terms_of_choices for term in terms)
     spread = Counter(
-        term for term, _ in {(term, of) for terms, (_, of) in zip(terms_of_choices, choices, strict=True) for term in terms}
+        term
+        for term, _ in {
+            (term, dialogue) for terms, (_, dialogue) in zip(terms_of_choices, choices, strict=True) for term in terms
+        }
     )
     frequent = sorted(term for term in number if number[term] >= limits.least and spread[term] >= limits.dialogues)
     column = {term: index for index, term in enumerate(frequent)}
@@ -91,10 +94,12 @@ def fit_head(features: Sequence[str], values: Sequence[Matrix], correct: Sequenc
     """
     differences, weights = [], []
     for instance_values, right in zip(values, correct, strict=True):
-        good = np.zeros(len(instance_values), dtype=bool)
-        good[list(right)] = True
-        if good.any() and not good.all():
-            pairs = (instance_values[good][:, None, :] - instance_values[~good][None, :, :]).reshape(-1, instance_values.shape[1])
+        is_right = np.zeros(len(instance_values), dtype=bool)
+        is_right[list(right)] = True
+        if is_right.any() and not is_right.all():
+            pairs = (instance_values[is_right][:, None, :] - instance_values[~is_right][None, :, :]).reshape(
+                -1, instance_values.shape[1]
+            )
             differences.append(pairs)
             weights.append(np.full(len(pairs), 1 / len(pairs)))
     if not differences:

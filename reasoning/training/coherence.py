@@ -306,14 +306,16 @@ class _Turns:
         progress: Progress,
     ) -> None:
         self.learnt = learnt
-        of = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
-        positions = [(dialogue, number) for dialogue, (_, turns) in enumerate(of) for number in range(1, len(turns))]
+        dialogues_of_corpora = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
+        positions = [
+            (dialogue, number) for dialogue, (_, turns) in enumerate(dialogues_of_corpora) for number in range(1, len(turns))
+        ]
         if len(positions) > limit:
             positions = [positions[index] for index in np.sort(random.choice(len(positions), limit, replace=False)).tolist()]
         texts: dict[str, int] = {}
         rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
         for dialogue, number in positions:
-            name, turns = of[dialogue]
+            name, turns = dialogues_of_corpora[dialogue]
             before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
             last, response = (texts.setdefault(turns[index], len(texts)) for index in (number - 1, number))
             rows[name].append((last, before, response))

@@ -86,9 +86,10 @@ class Material:
         result = None if self.blind else self.graphs.get(key)
         if result is None:
             turns = [] if self.blind else [self.keywords[row] for row in self.pairs.context[index][::-1] if row >= 0]
-            both = self.finder.of_dialogue(turns, self.keywords[self.candidates[index, column]])
+            keywords = self.finder.of_dialogue(turns, self.keywords[self.candidates[index, column]])
             sides = (
-                [keyword.mention.concept for keyword in keywords_of_side] for keywords_of_side in (both.context, both.response)
+                [keyword.mention.concept for keyword in keywords_of_side]
+                for keywords_of_side in (keywords.context, keywords.response)
             )
             result = build(self.graph, *sides)
             if not self.blind:
@@ -153,9 +154,9 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
             queries = [texts[pairs.response[pair]].split() or ["?"] for pair in block]
             rows, scores = index.retrieve(queries, k=k, show_progress=False)
             for pair, hits, values in zip(block.tolist(), rows, scores, strict=True):
-                good = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
-                good = [row for row in good if _allowed(pairs, texts, pair, row)][:FOUND]
-                result[pair] = good[len(good) // 2] if good else _another(pairs, texts, pair, rng)
+                allowed = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
+                allowed = [row for row in allowed if _allowed(pairs, texts, pair, row)][:FOUND]
+                result[pair] = allowed[len(allowed) // 2] if allowed else _another(pairs, texts, pair, rng)
             if progress is not None:
                 progress(len(block))
     return result
@@ -173,13 +174,13 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
         likeness = np.round(embeddings[pairs.response[block]] @ embeddings[pool].T, 5)
         order = np.argsort(-likeness, axis=1, kind="stable")
         for index, ranks in zip(block.tolist(), order, strict=True):
-            good: list[int] = []
+            allowed: list[int] = []
             for rank in ranks:
-                if len(good) == NEAREST:
+                if len(allowed) == NEAREST:
                     break
                 if _allowed(pairs, texts, index, int(pool[rank])):
-                    good.append(int(pool[rank]))
-            result[index] = good[rng.integers(len(good))] if good else _another(pairs, texts, index, rng)
+                    allowed.append(int(pool[rank]))
+            result[index] = allowed[rng.integers(len(allowed))] if allowed else _another(pairs, texts, index, rng)
         if progress is not None:
             progress(len(block))
     return result

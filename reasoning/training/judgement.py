@@ -248,7 +248,7 @@ def train_judgement(
     chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
     margins = states.margins[pairs.right] - states.margins[pairs.wrong]
     weights = weights_of(states.hidden, pairs, chosen)
-    along = states.hidden[:, chosen.column].astype(np.float64) @ weights
+    projected = states.hidden[:, chosen.column].astype(np.float64) @ weights
     if weigh:
         elsewhere, other_pairs, _ = _paired(weigh)
         other_margins = read_states(elsewhere, JudgementPrompt(causal), layers, folder, report).margins
@@ -258,8 +258,8 @@ def train_judgement(
     else:
         yes_share, yes_error = share_with_error(margins, pairs, seed)
     deviation = float(states.margins.std())
-    yes = float(along.std()) / deviation if deviation and yes_share - 0.5 > 2 * yes_error else 0.0
-    raw = along + yes * states.margins
+    yes = float(projected.std()) / deviation if deviation and yes_share - 0.5 > 2 * yes_error else 0.0
+    raw = projected + yes * states.margins
     mixed = chosen.above + yes * margins
     # Held-out differences are smaller than fitted ones, so the scale comes from the former and the centre from the latter.
     slope = float(logistic(mixed[:, None], pairs.weights, 0.0)[0])

@@ -133,10 +133,10 @@ def agreement(labels: NDArray[Any], relations: NDArray[Any], predictions: Floats
     """
     areas, weights = [], []
     for relation in np.unique(relations):
-        mine = relations == relation
-        if np.ptp(labels[mine]):
-            areas.append(roc_auc_score(labels[mine], predictions[mine]))
-            weights.append(int(mine.sum()))
+        in_relation = relations == relation
+        if np.ptp(labels[in_relation]):
+            areas.append(roc_auc_score(labels[in_relation], predictions[in_relation]))
+            weights.append(int(in_relation.sum()))
     return float(np.average(areas, weights=weights)) if areas else float("nan")
 
 
@@ -204,13 +204,13 @@ def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[
     spread[spread <= 1e-9 * max(float(spread.max()), 1e-300)] = np.inf  # constant states get no weight
     inputs, targets = (states - mean) / spread, data.labels.copy()
     for relation in np.unique(data.relations):
-        mine = data.relations == relation
-        inputs[mine] -= inputs[mine].mean(0)
-        targets[mine] -= targets[mine].mean()
+        in_relation = data.relations == relation
+        inputs[in_relation] -= inputs[in_relation].mean(0)
+        targets[in_relation] -= targets[in_relation].mean()
     values, vectors = np.linalg.eigh(inputs.T @ inputs)
-    along = vectors.T @ (inputs.T @ targets)
+    projected = vectors.T @ (inputs.T @ targets)
     for penalty in penalties:
-        yield _Line(mean, (vectors @ (along / (np.maximum(values, 0) + penalty * len(states)))) / spread)
+        yield _Line(mean, (vectors @ (projected / (np.maximum(values, 0) + penalty * len(states)))) / spread)
 
 
 def _scaling(predictions: Floats, labels: Floats) -> tuple[float, float]:

@@ -133,8 +133,8 @@ def examples(
             turns.append(Turn(history, other_dialogue[int(random.integers(1, len(other_dialogue)))]))
     rows = coded(model, turns, recipe.longest)
     number = recipe.distractors + 1
-    several = (rows[start : start + number] for start in range(0, len(rows), number))
-    return [Example(tuple(ids for ids, _ in some), tuple(start for _, start in some)) for some in several]
+    blocks = (rows[start : start + number] for start in range(0, len(rows), number))
+    return [Example(tuple(ids for ids, _ in block), tuple(start for _, start in block)) for block in blocks]
 
 
 def _places(dialogues: Sequence[Dialogue], random: np.random.Generator, number: int) -> list[tuple[Dialogue, int]]:

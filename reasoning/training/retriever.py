@@ -79,9 +79,9 @@ def train_retriever(
     known = [_known(data.rows, number, pool) for number, pool in enumerate(members)]
     used = np.unique(np.concatenate([part.ravel() for part in known]))
     basis = _basis(vectors[used], recipe.parts)
-    along = vectors[used] @ basis
-    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-    kept_vectors = quantise(along.astype(np.float32), min(recipe.parts, along.shape[1]), recipe.seed)
+    projected = vectors[used] @ basis
+    projected /= np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-12)
+    kept_vectors = quantise(projected.astype(np.float32), min(recipe.parts, projected.shape[1]), recipe.seed)
     measured = {
         "triples": len(distinct), "heads": len({head for head, _, _ in distinct}),
         "tails": len(np.unique(np.concatenate(members))), "data": digest_of(distinct), "held_out": int(held_out.sum()),
@@ -196,15 +196,15 @@ def _known(rows: NDArray[np.int64], relation: int, pool: NDArray[np.int64]) -> N
 
 def _basis(vectors: Vectors, parts: int) -> Vectors:
     """The principal directions of ``vectors``, shape (d, rank), ordered so that the quantised parts have similar variance."""
-    wide = vectors.astype(np.float64)
-    _, axes = np.linalg.eigh(wide.T @ wide)
+    doubles = vectors.astype(np.float64)
+    _, axes = np.linalg.eigh(doubles.T @ doubles)
     parts = min(parts, axes.shape[1])
     basis = axes[:, ::-1][:, : parts * (axes.shape[1] // parts)]
     # The sign of a direction depends on the library; the largest component of each is made positive.
     basis = basis * np.sign(basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])])
     order = np.arange(basis.shape[1]).reshape(-1, parts).T.ravel()
-    turned: Vectors = basis[:, order].astype(np.float16).astype(np.float32)
-    return turned
+    result: Vectors = basis[:, order].astype(np.float16).astype(np.float32)
+    return result
 
 
 def _scales(

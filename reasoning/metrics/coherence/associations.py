@@ -96,9 +96,9 @@ class AssociationGraph:
             successors = self._targets[start:end]
             indices = successors.searchsorted(sought)
             indices[indices == end - start] = 0
-            (there,) = (successors[indices] == sought).nonzero()
-            if len(there):
-                result[row, there] = self._weights[start:end][indices[there]]
+            (present,) = (successors[indices] == sought).nonzero()
+            if len(present):
+                result[row, present] = self._weights[start:end][indices[present]]
         return result
 
     def following(self, term: str, limit: int = 10) -> list[tuple[str, float]]:

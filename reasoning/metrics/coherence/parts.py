@@ -219,15 +219,15 @@ class Association:
         if not turn_terms:
             return Measure(0.0, note=UNKNOWN_TURN)
         edges = self.graph.between(callers, numbers)
-        worth = edges.max(axis=0).astype(float)
-        shares = worth / len(terms)
+        weights = edges.max(axis=0).astype(float)
+        shares = weights / len(terms)
         value = float(shares.sum())
         if not explain:
             return Measure(value)
         strongest = edges.argmax(axis=0)
         pieces = [
             _piece(turn, turn_terms[caller], response, term, weight, share)
-            for caller, term, weight, share in zip(strongest.tolist(), terms, worth.tolist(), shares.tolist(), strict=True)
+            for caller, term, weight, share in zip(strongest.tolist(), terms, weights.tolist(), shares.tolist(), strict=True)
             if weight
         ]  # fmt: skip
         return Measure(value, tuple(sorted(pieces, key=lambda piece: -abs(piece.share))))
@@ -240,9 +240,12 @@ class Association:
 
 def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float, share: float) -> Piece:
     """Return the evidence of a term: its strongest edge."""
-    here, there = _mention(turn.text, caller), _mention(response, called)
-    edge = Edge((here.concept, there.concept), (Assertion(here.concept, RELATION, there.concept, weight, "tacit"),))
-    return Piece("term", weight, share, there, turn.place, here, 1, edge, asserted=False)
+    caller_mention, called_mention = _mention(turn.text, caller), _mention(response, called)
+    edge = Edge(
+        (caller_mention.concept, called_mention.concept),
+        (Assertion(caller_mention.concept, RELATION, called_mention.concept, weight, "tacit"),),
+    )
+    return Piece("term", weight, share, called_mention, turn.place, caller_mention, 1, edge, asserted=False)
 
 
 def _mention(text: str, term: Term) -> Mention:

@@ -147,12 +147,12 @@ class EncodedVectors:
         if self._index is not None:
             rows = np.asarray(self._index.ids(distinct), np.int64)
         vectors = np.zeros((len(distinct), self.dimension), np.float16)
-        there = np.zeros(len(distinct), bool) if self._disk is None else self._disk.read(rows, vectors)
-        for index in np.flatnonzero(~there):
+        cached = np.zeros(len(distinct), bool) if self._disk is None else self._disk.read(rows, vectors)
+        for index in np.flatnonzero(~cached):
             vector = self._memory.get(distinct[index])
             if vector is not None:
-                vectors[index], there[index] = vector, True
-        missing = np.flatnonzero(~there)
+                vectors[index], cached[index] = vector, True
+        missing = np.flatnonzero(~cached)
         if len(missing):
             texts = [text_of(distinct[index]) for index in missing]
             fresh = self._encoder.sentences(self._encoder.pooled(texts, keep=False)).astype(np.float16)
@@ -162,8 +162,8 @@ class EncodedVectors:
             for index, vector in zip(missing, fresh, strict=True):
                 if self._disk is None or rows[index] < 0:
                     self._memory[distinct[index]] = vector
-        where = {concept: index for index, concept in enumerate(distinct)}
-        return vectors[[where[concept] for concept in concepts]].astype(np.float32)
+        index_of_concept = {concept: index for index, concept in enumerate(distinct)}
+        return vectors[[index_of_concept[concept] for concept in concepts]].astype(np.float32)
 
     def of_nodes(self, nodes: NDArray[Any]) -> Floats:
         """See :class:`NodeVectors`."""
@@ -178,39 +178,39 @@ class EncodedVectors:
 class _DiskCache:
     """Memory-mapped rows, with a byte for each row that marks it as present."""
 
-    def __init__(self, matrix: Any, there: Any) -> None:
+    def __init__(self, matrix: Any, present: Any) -> None:
         self._matrix = matrix
-        self._there = there
+        self._present = present
 
     @classmethod
     def open(cls, stem: Path, rows: int, dimension: int) -> _DiskCache | None:
         """Map the files of ``stem``, which are created when they do not exist; None when they cannot be written."""
         if not rows:
             return None
-        matrix, there = stem.with_name(f"{stem.name}.f16"), stem.with_name(f"{stem.name}.there")
+        matrix, present = stem.with_name(f"{stem.name}.f16"), stem.with_name(f"{stem.name}.there")
         try:
-            for path, size in ((matrix, rows * dimension * 2), (there, rows)):
+            for path, size in ((matrix, rows * dimension * 2), (present, rows)):
                 with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b") as file:
                     if path.stat().st_size != size:
                         file.truncate(size)
             return cls(
-                np.memmap(matrix, np.float16, "r+", shape=(rows, dimension)), np.memmap(there, np.uint8, "r+", shape=(rows,))
+                np.memmap(matrix, np.float16, "r+", shape=(rows, dimension)), np.memmap(present, np.uint8, "r+", shape=(rows,))
             )
         except OSError:
             return None
 
     def read(self, rows: NDArray[np.int64], into: NDArray[np.float16]) -> NDArray[np.bool_]:
         """Copy the rows that are present to ``into``; return which they are."""
-        there = np.zeros(len(rows), bool)
-        there[rows >= 0] = self._there[rows[rows >= 0]] == 1
-        into[there] = self._matrix[rows[there]]
-        return there
+        present = np.zeros(len(rows), bool)
+        present[rows >= 0] = self._present[rows[rows >= 0]] == 1
+        into[present] = self._matrix[rows[present]]
+        return present
 
     def write(self, rows: NDArray[np.int64], vectors: NDArray[np.float16]) -> None:
         """Store rows; negative ids belong to no node and are skipped."""
         inside = rows >= 0
         self._matrix[rows[inside]] = vectors[inside]
-        self._there[rows[inside]] = 1
+        self._present[rows[inside]] = 1
 
 
 # Neighbourhoods: a concept's own vector and, for every hop k, the mean of the vectors of N_k neighbours, the input of eq. 3.
@@ -264,16 +264,16 @@ class Neighbourhood:
 
     def _of_nodes(self, index: ConceptIndex, nodes: NDArray[np.int32], vectors: NodeVectors) -> Floats:
         """Return the rows of an index's nodes, without creating URIs of neighbours."""
-        around = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
-        distinct = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in around)]))
+        neighbours = [index.neighbours_of_ids(nodes, hop, limit) for hop, limit in enumerate(self.limits, 1)]
+        distinct = np.unique(np.concatenate([nodes, *(near[near >= 0] for near in neighbours)]))
         known = vectors.of_nodes(distinct)
-        rows = np.zeros((len(nodes), 1 + len(around), vectors.dimension), np.float32)
+        rows = np.zeros((len(nodes), 1 + len(neighbours), vectors.dimension), np.float32)
         rows[:, 0] = known[np.searchsorted(distinct, nodes)]
-        for hop, near in enumerate(around, 1):
-            there = near >= 0
+        for hop, near in enumerate(neighbours, 1):
+            is_neighbour = near >= 0
             summed = np.zeros_like(rows[:, 0])
             for column in range(near.shape[1]):
-                present = there[:, column]
+                present = is_neighbour[:, column]
                 summed[present] += known[np.searchsorted(distinct, near[present, column])]
-            rows[:, hop] = summed / np.maximum(there.sum(axis=1, dtype=np.float32), 1)[:, None]
+            rows[:, hop] = summed / np.maximum(is_neighbour.sum(axis=1, dtype=np.float32), 1)[:, None]
         return rows

@@ -150,8 +150,8 @@ class Grade(BatchScoring):
         if not concepts:
             return self.around.rows
         index = {concept: number for number, concept in enumerate(concepts)}
-        begun: Floats = self.checkpoint.model.start(torch.from_numpy(self.around.rows(concepts))).numpy()
-        return lambda some: begun[[index[concept] for concept in some]]
+        vectors: Floats = self.checkpoint.model.start(torch.from_numpy(self.around.rows(concepts))).numpy()
+        return lambda chosen: vectors[[index[concept] for concept in chosen]]
 
     def _texts(self, items: Sequence[Item]) -> Callable[[Sequence[int]], tuple[Tensor, ...]]:
         """Return a function from indices of items to the arguments of the utterance branch; each distinct turn is encoded

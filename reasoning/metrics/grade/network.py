@@ -83,12 +83,12 @@ class HopAttention(nn.Module):
         looped = adjacency + torch.eye(n, dtype=adjacency.dtype, device=adjacency.device)
         if self.by_hops:
             logits = logits * normalise(looped)[:, None]
-        joined = (looped > 0) & mask[:, :, None] & mask[:, None, :]
+        neighbours = (looped > 0) & mask[:, :, None] & mask[:, None, :]
         # A row of padding has no neighbours: its softmax over -inf would be NaN.
-        attention = torch.softmax(logits.masked_fill(~joined[:, None], -1e9), dim=-1) * joined[:, None]
+        attention = torch.softmax(logits.masked_fill(~neighbours[:, None], -1e9), dim=-1) * neighbours[:, None]
         mixed = torch.einsum("bhij,bjhw->bihw", attention, projected).flatten(2)
-        after: Tensor = nn.functional.elu(own + mixed) * mask[..., None]
-        return after, attention
+        result: Tensor = nn.functional.elu(own + mixed) * mask[..., None]
+        return result, attention
 
 
 def normalise(looped: Tensor) -> Tensor:

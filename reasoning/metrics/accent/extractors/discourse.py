@@ -192,8 +192,8 @@ def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
     for number, clause in enumerate(events):
         tail = event_words(clause)
         if question.asked == "why":
-            why = "HinderedBy" if question.denied else "xIntent"
-            yield Candidate(why, head, event_words(clause, aim=not question.denied), question, clause)
+            relation = "HinderedBy" if question.denied else "xIntent"
+            yield Candidate(relation, head, event_words(clause, aim=not question.denied), question, clause)
             yield Candidate("xReact" if _feeling(clause) else "xEffect", event_words(question), tail, question, clause)
         elif question.asked == "how" and number == 0:
             yield Candidate("xNeed", head, tail, question, clause)

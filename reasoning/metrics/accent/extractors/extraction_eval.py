@@ -64,14 +64,16 @@ def compare_tuples(
         raise InputError(f"{len(extracted)} and {len(human)} dialogues cannot be compared; give as many of each, at least one")
     if resamples < 1:
         raise InputError(f"resamples is {resamples}; it must be >= 1")
-    here, there = _presence(extracted), _presence(human)
-    cells = (here & there, here, there)
+    in_extracted, in_human = _presence(extracted), _presence(human)
+    cells = (in_extracted & in_human, in_extracted, in_human)
     draws = np.array([counts(len(human), seed, number) for number in range(resamples)])
     sums = [cell.sum(0, dtype=np.float64) for cell in cells]
     drawn = [(draws @ cell).astype(np.float64) for cell in cells]
-    bleu = _similarities(extracted, human, here & there, _bleu_of)
-    cosine = None if encode is None else _similarities(extracted, human, here & there, _cosine_by(encode, extracted, human))
-    contextual = None if bertscore is None else _similarities(extracted, human, here & there, _best_by(bertscore))
+    bleu = _similarities(extracted, human, in_extracted & in_human, _bleu_of)
+    cosine = (
+        None if encode is None else _similarities(extracted, human, in_extracted & in_human, _cosine_by(encode, extracted, human))
+    )
+    contextual = None if bertscore is None else _similarities(extracted, human, in_extracted & in_human, _best_by(bertscore))
     rows = []
     for name in (MICRO, MACRO, *RELATIONS):
         pick = slice(None) if name in (MICRO, MACRO) else slice(RELATIONS.index(name), RELATIONS.index(name) + 1)
@@ -81,8 +83,8 @@ def compare_tuples(
         number = [int(part[pick].sum()) for part in sums]
         precision, recall, f1 = (_estimate(float(points[at]), spread[at]) for at in range(3))
         chance = _chance(sums[1][pick], sums[2][pick], len(human), fold)
-        alike = [Interval(None) if values is None else _mean(values, pick, draws) for values in (bleu, cosine, contextual)]
-        rows.append(Presence(name, number[2], number[1], number[0], precision, recall, f1, chance, *alike))
+        similarities = [Interval(None) if values is None else _mean(values, pick, draws) for values in (bleu, cosine, contextual)]
+        rows.append(Presence(name, number[2], number[1], number[0], precision, recall, f1, chance, *similarities))
     return rows
 
 

@@ -232,8 +232,8 @@ class Support(CompactScorer[TupleScore]):
         tail_likeness = known.of_tails.products(along(self.model.basis, tail))
         a = np.exp((head_likeness.astype(np.float64) - 1) / HEAD_WIDTH) * (known.heads != without[0])
         b = np.exp((tail_likeness.astype(np.float64) - 1) / TAIL_WIDTH) * (known.tails != without[1])
-        both, of_heads, of_tails, strongest = _kernel_sums(a, b, known.head_at, known.tail_at, SHOWN)
-        if min(both, of_heads, of_tails) < _LEAST:
+        of_triples, of_heads, of_tails, strongest = _kernel_sums(a, b, known.head_at, known.tail_at, SHOWN)
+        if min(of_triples, of_heads, of_tails) < _LEAST:
             return 0.0, ()
         contributions = tuple(
             Contribution(
@@ -242,7 +242,7 @@ class Support(CompactScorer[TupleScore]):
             )
             for row in strongest.tolist()
         )  # fmt: skip
-        return log(both) - log(of_heads) - log(of_tails) + log(len(known.head_at)), contributions
+        return log(of_triples) - log(of_heads) - log(of_tails) + log(len(known.head_at)), contributions
 
     def _evaluate(self, head: Vectors, relation: int, tail: Vectors, _text: str, /) -> TupleScore:
         """The support of one tuple."""
@@ -274,12 +274,12 @@ class Support(CompactScorer[TupleScore]):
 @compiled
 def _kernel_sums(a, b, head_at, tail_at, limit):  # type: ignore[no-untyped-def]
     """The sums of a_i b_i, a_i and b_i over triples, and the ``limit`` triples with the largest products, largest first."""
-    both, of_heads, of_tails, filled = 0.0, 0.0, 0.0, 0
+    of_triples, of_heads, of_tails, filled = 0.0, 0.0, 0.0, 0
     values, rows = np.zeros(limit), np.zeros(limit, np.int64)
     for row in range(len(head_at)):
         head, tail = a[head_at[row]], b[tail_at[row]]
         product = head * tail
-        both += product
+        of_triples += product
         of_heads += head
         of_tails += tail
         if product > 0.0 and (filled < limit or product > values[limit - 1]):
@@ -289,7 +289,7 @@ def _kernel_sums(a, b, head_at, tail_at, limit):  # type: ignore[no-untyped-def]
                 index -= 1
             values[index], rows[index] = product, row
             filled = min(filled + 1, limit)
-    return both, of_heads, of_tails, rows[:filled]
+    return of_triples, of_heads, of_tails, rows[:filled]
 
 
 def make_support(resources: ScorerResources, *, model: str | Path | None = None) -> Support:
