@@ -1,19 +1,20 @@
-"""How well ACCENT's tuple scorers, and the whole metric, agree with people: the tables of docs/accent.md.
+"""Agreement of ACCENT's tuple scorers, and of the whole metric, with people: the tables of docs/accent.md.
 
-python benchmarks/accent_table.py GRAPH DATA_DIR [--parts cskb,deco,comet,metric] [--comet MODEL] [--resamples N] [--json]
+    python benchmarks/accent_table.py GRAPH DATA_DIR [--parts cskb,deco,comet,metric] [--comet MODEL] [--resamples N] [--json]
 
-GRAPH holds ATOMIC; DATA_DIR holds judgements/cskb-dev.csv.gz, judgements/deco-train.json.gz and
+GRAPH has ATOMIC; DATA_DIR has judgements/cskb-dev.csv.gz, judgements/deco-train.json.gz and
 atomic2020/comet-bart-generations.jsonl.gz. Four parts:
 
 - cskb: AUC of each scorer on judged triples (Fang et al., EMNLP 2021), as the mean of the AUCs of ACCENT's twelve relations,
-weighted by rows: over relations together, a scorer that knows only the relation reaches .8. Intervals resample rows within
-relations.
+  weighted by rows: over all relations together, a scorer that knows only the relation reaches .8. Intervals resample rows within
+  relations.
 - deco: the mean score over the human tuples of a dialogue of DECO (Ghazarian et al., ACL 2023) against its event
-commonsense. Intervals resample conversations, here and in the last part.
-- comet: what COMET-BART generated for 5,000 queries as the tails of those heads; AUC of people's tails of a query
-against people's tails of another query of the same relation, under equation 1.
-- metric: the whole metric with the extractor
-``rules`` over DECO's responses, by profile and scorer. With --comet, that model's rows stand beside the others.
+  commonsense. Intervals resample conversations, here and in the last part.
+- comet: what COMET-BART generated for 5,000 queries as the tails of those heads; AUC that tells people's tails of a query
+  from those of another query of the same relation, by equation 1.
+- metric: the whole metric with the extractor ``rules`` over DECO's responses, by profile and scorer.
+
+With --comet there are also rows of that model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How like people's answers are those of a model of ``tacit train cicero``, and the graph's best ones, by CICERO's subtasks.
+"""Similarity to people's answers of those of a model of ``tacit train cicero`` and of the graph, by CICERO's subtasks.
 
     python benchmarks/cicero_generation.py FILE [--model FOLDER] [--graph GRAPH] [--encoder ID] [--dialogues N] [--seed N]
 

@@ -1,13 +1,12 @@
-"""How fast dialogues get their likelihoods: tokens a second, beside the model's bare forward over the same padded batches.
+"""Speed of the likelihoods of dialogues: tokens a second, compared with the bare forward pass over the same padded batches.
 
     python benchmarks/likelihood.py [--model FOLDER] [--dialogues N] [--batch-tokens N,...] [--stretches N] [--threads N] [--json]
 
 Without --model a GPT-2 of 4 layers of 256 with random weights and a vocabulary of 8,000 is made; the dialogues are drawn from
 made-up words with the lengths of real ones. "Bare forward" runs the model alone over batches that are tokenised and padded before
-the clock starts; "losses" begins with the texts and ends with the numbers; "one by one" is the plain way, a dialogue at a time.
-The stretches of the three take turns; rates are medians over them, and count the tokens of the texts, not the padding. The second
-of rates is one of the processor's, all threads together, so that other work on the machine does not count; the ratio is given by
-the wall clock too.
+the measurement; "losses" goes from texts to numbers; "one by one" runs one dialogue at a time. The stretches of the three
+alternate; rates are medians over them, and count the tokens of the texts, not the padding. Rates are by processor time of all
+threads, so that other work on the machine does not count; the ratio is also given by the wall clock.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ END = "<|endoftext|>"
 
 
 def made_dialogues(count: int, seed: int = 7) -> list[list[str]]:
-    """Dialogues of 2 to 6 turns of about 12 words, the words drawn by rank from made-up ones (Zipf)."""
+    """Return dialogues of 2 to 6 turns of about 12 words, drawn from made-up words by Zipf's law."""
     random = np.random.default_rng(seed)
     letters = np.array(list("abcdefghijklmnoprstuvwy"))
     words = ["".join(random.choice(letters, length)) for length in random.integers(2, 9, WORDS)]
@@ -84,14 +83,14 @@ def forward(model: CausalModel, batches: list[tuple[Any, Any]]) -> None:
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """How long ``work`` takes: seconds of the processor, and by the wall clock."""
+    """Return the processor time and the wall time of a call, in seconds."""
     processor, wall = time.process_time(), time.perf_counter()
     work()
     return time.process_time() - processor, time.perf_counter() - wall
 
 
 def measure(model: CausalModel, dialogues: list[list[str]], stretches: int) -> dict[str, Any]:
-    """Medians of the three ways over the same dialogues, after one round to warm up."""
+    """Return the medians of the three tasks over the same dialogues, after one round to warm up."""
     batches = padded_batches(model, dialogues)
     tokens = sum(int(mask.sum()) for _, mask in batches)
     sample = dialogues[: max(1, len(dialogues) // 8)]

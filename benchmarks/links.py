@@ -1,4 +1,4 @@
-"""How long ``tacit link`` takes and how fast questions across concepts and events are, on one graph.
+"""Time of ``tacit link``, and of queries that cross between concepts and events, on one graph.
 
     python benchmarks/links.py GRAPH [--repeat N]
 

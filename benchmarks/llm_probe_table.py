@@ -1,11 +1,10 @@
-"""How well a probe of a language model agrees with people who judged none of what it learnt from, and how fast it is.
+"""Agreement of a probe of a language model with people's labels of other data than it was trained on, and its speed.
 
-python benchmarks/llm_probe_table.py GRAPH DATA_DIR MODEL [--probe PROBE] [--dtype NAME] [--resamples N] [--json]
+    python benchmarks/llm_probe_table.py GRAPH DATA_DIR MODEL [--probe PROBE] [--dtype NAME] [--resamples N] [--json]
 
-GRAPH holds ATOMIC; DATA_DIR holds judgements/deco-train.json.gz;
-MODEL is the language model of the probe, by default of the one that ships. Three tables: the human tuples of DECO, and the whole
-metric on its responses, as accent_table.py has them; seconds a tuple. How well a probe agrees with what it learnt from
-is printed by the command that trains it.
+GRAPH has ATOMIC, DATA_DIR has judgements/deco-train.json.gz, and MODEL is the language model of the probe, which by default is
+the one that ships. Three tables: the human tuples of DECO, and the whole metric on its responses, as in accent_table.py; seconds
+a tuple. The command that trains a probe prints its agreement with the labels that it was trained on.
 """
 
 from __future__ import annotations

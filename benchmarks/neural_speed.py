@@ -1,13 +1,13 @@
-"""How fast coherence and GRADE score beside the bare sentence encoder on the same texts, and GRADE's graph part alone.
+"""Speed of coherence and GRADE compared with the bare sentence encoder on the same texts, and of GRADE's graph part alone.
 
     python benchmarks/neural_speed.py [DIALOGUES.jsonl[.gz]] [--graph GRAPH --grade FOLDER]
         [--checkpoint FOLDER] [--items N] [--rounds N] [--json]
 
-Every turn from the second on is an item. A metric starts with nothing remembered, all items at once and in a stream of 1,024 at
-a time, as the command line scores; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn that
-the items need once, all together. "Graph part" goes from keywords to tensors: dialogue graphs with their hops, concepts' rows,
-padding; keywords of an utterance and rows of a concept are remembered, as in any run over dialogues. Vectors of concepts lie on
-the disk. Processor time on one thread; ratios are medians over rounds, in which all take turns. Without --grade it is left out.
+Every turn from the second on is an item. A metric starts with empty caches and scores all items at once, and in a stream of 1,024
+at a time as the command line does; the bare encoder, tacit's own and that of sentence-transformers, reads each distinct turn of
+the items once. "Graph part" goes from keywords to tensors: dialogue graphs with their hops, concepts' rows, padding; keywords of
+an utterance and rows of a concept are cached, as in any run over dialogues. Vectors of concepts are on the disk. Processor time
+on one thread; ratios are medians over rounds, in each of which everything runs once. Without --grade GRADE is left out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def seconds(work: Work) -> float:
 
 
 def library_encoder(encoder: TextEncoder) -> Callable[[list[str]], object] | None:
-    """Return how sentence-transformers encodes with the same model; None where it is not installed."""
+    """Return the function by which sentence-transformers encodes with the same model; None where it is not installed."""
     if find_spec("sentence_transformers") is None:
         return None
     from sentence_transformers import SentenceTransformer

@@ -2,11 +2,11 @@
 
     python benchmarks/scale.py [--items N] [--metrics NAME,...] [--rounds N] [--workers N ...] [--work FOLDER] [--json]
 
-A core's rate is by processor time on one thread, from the second shard on: neither opening models nor a busy machine counts;
-neural metrics score a tenth of the items. The rates beside each other are by the clock, the local run on one thread too, from
-when each worker has given a first shard to the last shard, medians over rounds in turn; a machine with other work, or with fewer
-cores than workers, holds them down. The data are DailyDialog and ConceptNet where they are available (TACIT_TEST_DATA), else the
-sample's dialogues over and over and its graph.
+The rate of a core is by processor time on one thread, from the second shard on, so that neither opening models nor a busy machine
+counts; neural metrics score a tenth of the items. The rates of workers are by the wall clock, the local run on one thread too,
+from the time at which each worker has returned a first shard to the last shard; medians over alternating rounds. They are lower
+on a machine with other work, or with fewer cores than workers. The data are DailyDialog and ConceptNet where they are available
+(TACIT_TEST_DATA), else the sample's dialogues over and over and its graph.
 """
 
 from __future__ import annotations

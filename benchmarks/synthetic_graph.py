@@ -1,9 +1,8 @@
 """A seeded graph with the sizes and the heavy hubs of ConceptNet's English part, for measurements without the download.
 
 Every concept is the head of at least one assertion; further heads and all tails are drawn by power laws over concepts, so that
-a few hubs hold a large part of all assertions (the first about 200,000, the twentieth 11,000), more than ConceptNet's own do.
-Run as a program, it
-writes the assertions in ConceptNet 5.7's format.
+a few hubs have a large part of all assertions (the first about 200,000, the twentieth 11,000), more than those of ConceptNet. As
+a program it writes the assertions in ConceptNet 5.7's format.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def _power_law(random: np.random.Generator, nodes: int, count: int, exponent: fl
 
 
 def word(number: int) -> str:
-    """Return a pronounceable word that stands for ``number`` and nothing else."""
+    """Return a pronounceable word, a different one for each number."""
     parts = []
     while True:
         number, syllable = divmod(number, len(_SYLLABLES))

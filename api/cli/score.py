@@ -1,7 +1,7 @@
 """The command ``score``: the responses of a dialogue file through one or more metrics, in input order, here or on a cluster.
 
-A line that holds no item, or an item that cannot be scored, gives an output line with ``error`` in its place; the others go on.
-What goes to a terminal or a pipe streams; what goes from a file to a file is scored in shards, so that it can be resumed.
+For a line without an item, or an item that cannot be scored, the output has a line with ``error`` in its place. Output to a
+terminal or a pipe is streamed; a run from a file to a file is scored in shards, so that it can be resumed.
 """
 
 from __future__ import annotations

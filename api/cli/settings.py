@@ -2,8 +2,8 @@
 
 :func:`begin` gives every command that takes a graph or metrics the file's values as defaults (click's ``default_map``), which
 come after the words of the command line and the environment. Options of metrics are merged one by one, by
-:func:`config_options`. What a command took is kept, so that :func:`tell_settings` can say it once. The file is read when a value
-is needed, so help and completion work beside a file with an error.
+:func:`config_options`. The values that a command takes are recorded, so that :func:`tell_settings` can print them once. The file
+is read when a value is needed, so help and completion work even if it has an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..terminal.screen import json_text, note
 
 @dataclass
 class _Run:
-    """What one command knows: its words, the file of settings, once it was looked for, and the values that it took of it."""
+    """State of one command: its words, the settings, whether they were looked for, and the values that it took from them."""
 
     words: Sequence[str] = ()
     looked: bool = False
