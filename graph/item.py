@@ -66,12 +66,12 @@ class ItemError:
     damage: bool = field(default=False, kw_only=True, compare=False)
 
 
-def _check_texts(texts: Any, what: str, numbered: str, wanted: str) -> tuple[str, ...]:
-    """Return a sequence of texts as a tuple; ``what``, ``numbered`` and ``wanted`` are for error messages."""
+def _check_texts(texts: Any, what: str, numbered: str, expected: str) -> tuple[str, ...]:
+    """Return a sequence of texts as a tuple; ``what``, ``numbered`` and ``expected`` are for error messages."""
     if isinstance(texts, str):
-        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} one text; give {wanted}")
+        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} one text; give {expected}")
     if isinstance(texts, (bytes, Mapping)) or not isinstance(texts, Sequence):
-        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} of type {type(texts).__name__}; give {wanted}")
+        raise InputError(f"{what} {'is' if what == 'the history' else 'are'} of type {type(texts).__name__}; give {expected}")
     for number, text in enumerate(texts, 1):
         _check_text(text, numbered.format(number))
     return tuple(texts)

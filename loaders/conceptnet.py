@@ -231,8 +231,8 @@ def _split_sense(uri: str) -> tuple[str, str]:
     return "/".join(parts[:4]), parts[4].strip("/") if len(parts) > 4 else ""
 
 
-def _within(dataset: str, wanted: tuple[str, ...]) -> bool:
-    return any(dataset == name or dataset.startswith(name + "/") for name in wanted)
+def _within(dataset: str, datasets: tuple[str, ...]) -> bool:
+    return any(dataset == name or dataset.startswith(name + "/") for name in datasets)
 
 
 def _language_codes(languages: Collection[str] | None) -> tuple[str, ...] | None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
@@ -96,10 +97,8 @@ def items_of(rows: Iterable[Line], path: str, *, strict: bool = False) -> Iterat
 
 
 def _items(source: ByteSource, strict: bool, columns: Mapping[str, str] | None) -> Iterator[Item | ItemError]:
-    try:
+    with closing(source):
         yield from items_of(item_records(source, columns), source.path, strict=strict)
-    finally:
-        source.close()
 
 
 def has_items(names: set[str]) -> bool:
@@ -116,10 +115,8 @@ def parsed_rows(
         InputError: while iterating: the file has none of the forms; under ``strict`` also for a record that cannot be used.
         DamagedInput: under ``strict``, the file ends early.
     """
-    try:
+    with closing(source):
         yield from parsed_records(read_records(source, columns), source.path, parse, strict=strict, id_field=id_field)
-    finally:
-        source.close()
 
 
 def parsed_records(

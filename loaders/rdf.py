@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 from rdflib import RDF, BNode, Graph, Literal, URIRef
@@ -330,8 +330,7 @@ class Labels:
 
     def collect(self, path: str, parse: LineParser) -> None:
         """Add all labels of an N-Triples file."""
-        source = ByteSource(path)
-        try:
+        with closing(ByteSource(path)) as source:
             for line in lines(source):
                 if b"abel>" not in line.data:  # neither label nor prefLabel
                     continue
@@ -339,8 +338,6 @@ class Labels:
                 triple = parse(text) if flaw is None else None
                 if triple is not None and str(triple[1]) in LABEL_PREDICATES:
                     self.add(*triple)
-        finally:
-            source.close()
 
 
 class _SameLabels(dict[str, Any]):

@@ -15,7 +15,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -355,7 +355,7 @@ def json_rows(path: str | os.PathLike[str]) -> Iterator[JsonRow]:
 
 
 def _rows(source: ByteSource) -> Iterator[JsonRow]:
-    try:
+    with closing(source):
         for line in lines(source):
             text, flaw = decode(line)
             if flaw is None and not text.strip():
@@ -365,5 +365,3 @@ def _rows(source: ByteSource) -> Iterator[JsonRow]:
             except orjson.JSONDecodeError as error:
                 data, flaw = {}, f"not JSON ({error.msg})"
             yield JsonRow(line.number, data, flaw or "") if isinstance(data, dict) else JsonRow(line.number, {}, _NO_OBJECT)
-    finally:
-        source.close()

@@ -28,7 +28,7 @@ class Values(NamedTuple):
     """The values of a row."""
 
     number: int  # of its line (CSV, TSV, JSON lines), element (JSON) or row (Parquet), from 1
-    values: Sequence[Any] = ()  # in the order of the wanted names; None where the row has none
+    values: Sequence[Any] = ()  # in the order of the columns asked for; None where the row has none
     flaw: str | None = None  # None, or why the row cannot be used
     data: bytes | str = b""  # the beginning of a row with a flaw
 
@@ -46,8 +46,8 @@ class NoColumn(Exception):
         self.name, self.names = name, names
 
 
-def read_values(source: ByteSource, form: FileForm, wanted: Sequence[str]) -> Iterator[Values]:
-    """Yield the rows of ``source`` in the order of ``wanted``, names of columns or fields without repetition; call once.
+def read_values(source: ByteSource, form: FileForm, columns: Sequence[str]) -> Iterator[Values]:
+    """Yield the rows of ``source`` in the order of ``columns``, names of columns or fields without repetition; call once.
 
     Raises:
         NoColumn: while iterating; for JSON after the last row, since a field may be missing from some objects.
@@ -56,12 +56,12 @@ def read_values(source: ByteSource, form: FileForm, wanted: Sequence[str]) -> It
     peeked = Peeked(source)
     kind = form.format or _detected_format(peeked.head, source.path, form)
     if kind == "parquet":
-        return _parquet(source, peeked, wanted)
+        return _parquet(source, peeked, columns)
     if kind == "json":
-        return _json(peeked, form, wanted)
+        return _json(peeked, form, columns)
     if kind == "tsv":
-        return _table(peeked, "\t", False, form.names, wanted)
-    return _table(peeked, form.delimiter or _delimiter(peeked.head), True, form.names, wanted)
+        return _table(peeked, "\t", False, form.names, columns)
+    return _table(peeked, form.delimiter or _delimiter(peeked.head), True, form.names, columns)
 
 
 def _detected_format(head: bytes, path: str, form: FileForm) -> Format:
@@ -80,15 +80,15 @@ def _delimiter(head: bytes) -> str:
     return max(",", ";", "\t", key=first.count)
 
 
-def _table(source: Peeked, delimiter: str, quoted: bool, names: Sequence[str], wanted: Sequence[str]) -> Iterator[Values]:
-    indices = _indices(names, wanted) if names else []
+def _table(source: Peeked, delimiter: str, quoted: bool, names: Sequence[str], columns: Sequence[str]) -> Iterator[Values]:
+    indices = _indices(names, columns) if names else []
     width = len(names)
     for number, cells, data, flaw in table_rows(source, delimiter, quoted=quoted):
         if flaw is not None:
             yield Values(number, flaw=flaw, data=data)
         elif not width:
             heading = [cell.strip() for cell in cells]
-            indices, width = _indices(heading, wanted), len(heading)
+            indices, width = _indices(heading, columns), len(heading)
         elif len(cells) > width:
             yield Values(number, flaw=f"{len(cells)} cells under {width} columns", data=delimiter.join(cells))
         else:
@@ -97,31 +97,31 @@ def _table(source: Peeked, delimiter: str, quoted: bool, names: Sequence[str], w
             yield Values(number, [cells[index] for index in indices])
 
 
-def _indices(names: Sequence[str], wanted: Sequence[str]) -> list[int]:
+def _indices(names: Sequence[str], columns: Sequence[str]) -> list[int]:
     """Return the index of each wanted name among the names of a table."""
-    for name in wanted:
+    for name in columns:
         if names.count(name) != 1:
             raise NoColumn(name, names)
-    return [names.index(name) for name in wanted]
+    return [names.index(name) for name in columns]
 
 
-def _parquet(source: ByteSource, peeked: Peeked, wanted: Sequence[str]) -> Iterator[Values]:
+def _parquet(source: ByteSource, peeked: Peeked, columns: Sequence[str]) -> Iterator[Values]:
     with parquet_file(source.path) as file:
         for _ in peeked.chunks():  # for the checksum of the file
             pass
-        _indices(file.schema_arrow.names, wanted)
-        batches = file.iter_batches(_BATCH, columns=list(wanted))
-        rows = chain.from_iterable(zip(*(batch[name].to_pylist() for name in wanted), strict=True) for batch in batches)
+        _indices(file.schema_arrow.names, columns)
+        batches = file.iter_batches(_BATCH, columns=list(columns))
+        rows = chain.from_iterable(zip(*(batch[name].to_pylist() for name in columns), strict=True) for batch in batches)
         for number, values in enumerate(rows, 1):
             yield Values(number, values)
 
 
-def _json(source: Peeked, form: FileForm, wanted: Sequence[str]) -> Iterator[Values]:
+def _json(source: Peeked, form: FileForm, columns: Sequence[str]) -> Iterator[Values]:
     """Yield the rows of JSON lines, a JSON list, or the object that ``form.rows`` leads through."""
     path = form.rows.split(".") if form.rows else []
     has_elements = bool(path) or source.head.lstrip().startswith(b"[")
-    getters = [_getter(name, form.names) for name in wanted]
-    missing = set(range(len(wanted)))
+    getters = [_getter(name, form.names) for name in columns]
+    missing = set(range(len(columns)))
     names: Sequence[str] | None = None
     for line in json_elements(source) if has_elements else json_lines(source):
         text, flaw = decode(line)
@@ -144,7 +144,7 @@ def _json(source: Peeked, form: FileForm, wanted: Sequence[str]) -> Iterator[Val
                 missing = {index for index in missing if values[index] is None}
             yield Values(line.number, values)
     if missing and names is not None:
-        raise NoColumn(wanted[min(missing)], names)
+        raise NoColumn(columns[min(missing)], names)
 
 
 class _Row(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import NamedTuple
 
 from ..graph.errors import DamagedInput, InputError
@@ -55,7 +56,7 @@ def _paragraphs(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemErr
     turns: list[str] = []
     start = 0
     error: ItemError | None = None
-    try:
+    with closing(source):
         for sentence in _sentences(source):
             if not start and not sentence.begins and sentence.flaw is None:
                 raise InputError(
@@ -75,8 +76,6 @@ def _paragraphs(source: ByteSource, strict: bool) -> Iterator[Dialogue | ItemErr
                     raise InputError(f"{source.name}:{error.line}: {error.reason}")
         if start:
             yield error or _dialogue(start, turns)
-    finally:
-        source.close()
 
 
 def _dialogue(line: int, turns: list[str]) -> Dialogue:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -67,14 +67,11 @@ def replace_links(folder: Path, links: Iterable[Link], entry: Callable[[], LinkE
     """
     with exclusive(folder, "link"):
         integrity.verify(folder / DATABASE, whole=True)
-        engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
-        try:
+        with closing(Engine(folder / DATABASE, memory=LOAD_MEMORY)) as engine:
             graph = from_row(engine.rows(query("manifest"))[0])
             old_manifest = link_manifest_of(engine.rows(query("link_manifest")))
             tables = _link_tables(engine, folder)
             old_ids = _identities(engine) if tables else np.zeros(0, dtype=np.int64)
-        finally:
-            engine.close()
         spool = folder / f"{DRAFT}.spool"
         with writing(folder):
             spool.mkdir()
@@ -149,8 +146,7 @@ def _file(spool: Path, relation: LinkRelation) -> Path:
 
 def _fill(folder: Path, spool: Path, tables: list[str], manifest: LinkManifest) -> None:
     shutil.copyfile(folder / DATABASE, folder / DRAFT)
-    engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, display_path=folder)
-    try:
+    with closing(Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, display_path=folder)) as engine:
         for name in tables:
             engine.rows(query("drop_links", "embedded").naming(RELATION=name))
         schema.create_links(engine)
@@ -161,8 +157,6 @@ def _fill(folder: Path, spool: Path, tables: list[str], manifest: LinkManifest) 
                 engine.checkpoint()
         engine.rows(query("write_link_manifest"), link_properties(manifest))
         engine.checkpoint()
-    finally:
-        engine.close()
 
 
 def _parts(file: Path) -> Iterator[Part]:

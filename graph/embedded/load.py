@@ -12,7 +12,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -82,12 +82,9 @@ def create(folder: Path) -> tuple[Path, ...]:
     try:
         with exclusive(folder), writing(folder):
             if not (folder / DATABASE).exists():
-                engine = Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, display_path=folder)
-                try:
+                with closing(Engine(folder / DRAFT, writable=True, memory=LOAD_MEMORY, display_path=folder)) as engine:
                     schema.create(engine)
                     engine.rows(query("write_manifest"), properties(Manifest()))
-                finally:
-                    engine.close()
                 replace_database(folder, Manifest())
     except BaseException:
         discard(folder, created)
@@ -100,11 +97,8 @@ def discard(folder: Path, created: Iterable[Path] = ()) -> None:
     try:
         with exclusive(folder):
             if (folder / DATABASE).exists():
-                engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
-                try:
+                with closing(Engine(folder / DATABASE, memory=LOAD_MEMORY)) as engine:
                     empty = from_row(engine.rows(query("manifest"))[0]) == Manifest()
-                finally:
-                    engine.close()
                 if not empty:
                     return
                 (folder / DATABASE).unlink()
@@ -148,12 +142,9 @@ def load(
     """
     with exclusive(folder, name):
         integrity.verify(folder / DATABASE, whole=True)
-        engine = Engine(folder / DATABASE, memory=LOAD_MEMORY)
-        try:
+        with closing(Engine(folder / DATABASE, memory=LOAD_MEMORY)) as engine:
             old_manifest = from_row(engine.rows(query("manifest"))[0])
             known, known_nodes = _known_content(engine)
-        finally:
-            engine.close()
         with Spool(folder / f"{DRAFT}.spool", folder) as spool:
             manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, known_nodes, old_manifest)
         new = manifest.assertions - old_manifest.assertions

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,13 @@ def numbered(file: Path, display_path: Path) -> Iterator[tuple[str, Any]]:
             raise GraphError(f"{display_path.parent} was changed by another process; open it again")
         rows_read = 0
 
-    try:
+    with closing(engine):
         for name, scan, label in _parts(engine):
             if rows_read >= _REOPEN_AFTER:
                 reopen()
             for rows in windows(engine, scan, label, _NODES if name == label else _ROWS, reopen):
                 rows_read += len(rows)
                 yield name, rows
-    finally:
-        engine.close()
 
 
 def _parts(engine: Engine) -> Iterator[tuple[str, Query, Label]]:

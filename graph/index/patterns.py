@@ -175,7 +175,7 @@ class Selector:
         return bisect_left(range(len(self._arrays["rank"])), beginning, key=self._names.uri_of_rank)
 
     def _provenance_mask(self, column: int, uri: str) -> Mask:
-        """Return which provenances have ``wanted``, or something below it, in a column; shape (provenances,)."""
+        """Return which provenances have ``uri``, or a URI below it, in a column; shape (provenances,)."""
         columns = [_DATASET, _SOURCE] if column == _DATASET else [column]
         rows, inverse = np.unique(self._arrays["provenance_texts"][:, columns], axis=0, return_inverse=True)
         matches = []
