@@ -11,7 +11,7 @@ only; the upper bound of a path, written ``..6``, by :meth:`Query.within`; a fil
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -51,15 +51,15 @@ class Query:
             if not _NAME.fullmatch(name) or f"`{key}`" not in text.replace("'", "`"):
                 raise ValueError(f"{name!r} cannot replace {key} in the query {self.name}")
             text = text.replace(f"`{key}`", f"`{name}`").replace(f"'{key}'", f"'{name}'")
-        return Query(self.name, text, self.summary, self.parameters)
+        return replace(self, text=text)
 
     def within(self, hops: int) -> Query:
         """Return the query with its path bound ``..6`` replaced by ``hops``."""
-        return Query(self.name, self.text.replace("..6", f"..{int(hops)}"), self.summary, self.parameters)
+        return replace(self, text=self.text.replace("..6", f"..{int(hops)}"))
 
     def reading(self, descriptor: int) -> Query:
         """Return the query with the open file of this number in place of ``'/dev/fd/0'``."""
-        return Query(self.name, self.text.replace("'/dev/fd/0'", f"'/dev/fd/{int(descriptor)}'"), self.summary, self.parameters)
+        return replace(self, text=self.text.replace("'/dev/fd/0'", f"'/dev/fd/{int(descriptor)}'"))
 
 
 @cache
@@ -69,11 +69,10 @@ def query(name: str, dialect: Dialect | None = None) -> Query:
     Raises:
         LookupError: there is no such query.
     """
-    candidates = [f"{dialect}/{name}", name] if dialect else [name]
-    for candidate in candidates:
+    for candidate in (f"{dialect}/{name}", name) if dialect else (name,):
         file = _FOLDER / f"{candidate}.cypher"
         if file.is_file():
-            return _parsed(candidate, file.read_text(encoding="utf-8"))
+            return _parse(candidate, file.read_text(encoding="utf-8"))
     raise LookupError(f"unknown query {name!r}")
 
 
@@ -87,7 +86,7 @@ def cookbook() -> dict[str, Query]:
     return {name.removeprefix("explore/"): query(name) for name in names() if name.startswith("explore/")}
 
 
-def _parsed(name: str, source: str) -> Query:
+def _parse(name: str, source: str) -> Query:
     lines = source.splitlines()
     comment = " ".join(line.strip().removeprefix("//").strip() for line in lines if line.strip().startswith("//"))
     text = "\n".join(line for line in lines if not line.strip().startswith("//")).strip().rstrip(";")

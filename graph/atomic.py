@@ -118,7 +118,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 
 def recover(folder: Path) -> None:
-    """Repair what a process that died while replacing ``folder`` left; do nothing in any other case.
+    """Finish or undo the replacement of ``folder`` by a process that died; do nothing in any other case.
 
     The old folder is renamed back when the new one was not in place yet, and deleted when it was.
     """

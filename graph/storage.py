@@ -1,4 +1,4 @@
-"""Checksums of files, folders of files that are created atomically, and the folder for what is computed or downloaded once.
+"""Checksums of files, folders of files that are created atomically, and the user's cache folder.
 
 Checksums are CRC-32 over blocks of one megabyte, about 10 GB/s: files of up to :data:`WHOLE` bytes in total are verified in full
 whenever they are opened, larger ones by a sample of their blocks, and in full by ``tacit check``. Checksums detect damage

@@ -1,4 +1,4 @@
-"""Mappings: TOML files that say how a table or JSON file becomes assertions.
+"""Mappings: TOML files that describe how to turn a table or JSON file into assertions.
 
 ======================  ===========================================================================================
 table                   says
@@ -100,7 +100,7 @@ class Target:
 
     relation: str  # one of tacit's, or an added one
     reversed: bool = False  # head and tail are swapped
-    nodes: Kind | None = None  # what names become, in place of `kind`
+    nodes: Kind | None = None  # kind of the nodes, instead of `kind` of `[nodes]`
     __pydantic_config__: ClassVar[Any] = _FORBID
 
 
@@ -111,7 +111,7 @@ class Addition:
     meaning: str  # where A is the head and B the tail, e.g. `A calms B`
     symmetric: bool = False  # A and B can be exchanged
     inverse: str = ""  # name under which the file gives the same with head and tail exchanged
-    nodes: Kind | None = None  # what names become, in place of `kind`
+    nodes: Kind | None = None  # kind of the nodes, instead of `kind` of `[nodes]`
     __pydantic_config__: ClassVar[Any] = _FORBID
 
 

@@ -96,7 +96,7 @@ def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
 
 
 def _renamed(lines: Iterator[Line], columns: Columns) -> Iterator[Line]:
-    """Yield JSON records with the fields under their own names; what is not a JSON object is left as it is."""
+    """Yield JSON records with the fields under their own names; other values stay unchanged."""
     if not columns.named:
         return lines
     return (_with_fields(line, columns.named) if line.flaw is None else line for line in lines)

@@ -24,7 +24,7 @@ _TEXT = re.compile(r"#\s*text\s*=\s*(.*\S)")
 
 
 class _Sentence(NamedTuple):
-    """A sentence: its first line, its text, whether a paragraph begins with it, what is wrong with it, whether the file ends."""
+    """A sentence: its first line, its text, whether it begins a paragraph, its flaw, and whether the file ends early in it."""
 
     line: int
     text: str

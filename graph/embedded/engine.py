@@ -100,7 +100,7 @@ class Engine:
             self._execute(Query(text, text, "", ()), None).close()
 
     def checkpoint(self) -> None:
-        """Write all changes into the file, and give back their memory."""
+        """Write all changes into the file, and free their memory."""
         self.command("CHECKPOINT")
 
     def _execute(

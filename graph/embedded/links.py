@@ -1,7 +1,7 @@
 """Replacing the links of an embedded graph, atomically: a run that fails or is killed leaves the graph unchanged.
 
 As in a load (:mod:`.load`), links are first written to a spool of Arrow files and then copied into a copy of the database file,
-which replaces the file by one rename. The tables of links are dropped and filled anew, so that the same links give the same
+which replaces the file by one rename. The tables of links are dropped and filled again, so that the same links give the same
 tables whatever was there before. Nothing is written when the links are those that the graph has.
 """
 

@@ -22,7 +22,7 @@ from ..compiling import compiled
 
 Ints = NDArray[np.int32]
 
-_LAST_STAMP = 2_000_000_000  # then the marks are cleared and stamps begin anew
+_LAST_STAMP = 2_000_000_000  # after it, the marks are cleared and stamps start from 1 again
 _MIN_ROWS_PER_THREAD = 2_000  # with fewer, starting a thread costs more than it saves
 
 

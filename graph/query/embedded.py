@@ -165,7 +165,7 @@ def run_embedded(
             try:
                 stored, parts = pool.tables(worker, deadline + GRACE)
                 shared = shared_relations(original, stored)
-            except QueryTimeout:  # of what was left of the time
+            except QueryTimeout:  # it names the remaining time, not the limit
                 raise timed_out(timeout) from None
         checker = Checker(rewrite(cypher, shared, parts), "embedded", values)
         checker.run()
