@@ -79,9 +79,6 @@ class Known:
                 return True
         return False
 
-    def __len__(self) -> int:
-        return sum(map(len, self._runs))
-
 
 def new_assertions(
     rows: Iterable[Assertion], known: Known, size: int, progress: Callable[[int], None] | None = None

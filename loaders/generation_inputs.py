@@ -123,10 +123,9 @@ def _targets_in(value: Any, line: int) -> Targets:
         turns, target, question = data["Dialogue"], data.get("Target"), data.get("Question")
         record_id = own_id(data, "ID") or str(line)
         checked_turns = _checked_turns(turns)
-        if target is not None and not isinstance(target, str):
-            raise BrokenRecord("Target is not a text")
-        if question is not None and not isinstance(question, str):
-            raise BrokenRecord("Question is not a text")
+        for key, text in (("Target", target), ("Question", question)):
+            if text is not None and not isinstance(text, str):
+                raise BrokenRecord(f"{key} is not a text")
         return Targets(
             line, record_id, checked_turns, None if target is None else target_place(checked_turns, target),
             None if question is None else question_of(question),

@@ -346,9 +346,6 @@ class Names:
         self._rank = rank
         self._nodes = _Nodes(self._trie, node_of_key)
 
-    def __contains__(self, uri: str) -> bool:
-        return uri in self._trie
-
     def known(self, uris: Collection[str]) -> list[str]:
         """Return those of ``uris`` that are concepts of the index."""
         return [uri for uri in uris if uri in self._trie]
