@@ -329,7 +329,7 @@ class Likelihood:
 
     @property
     def signature(self) -> str:
-        return f"likelihood-3({self.causal.signature})"
+        return f"likelihood-4({self.causal.signature})"
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
         """Return the feature of each choice, shape (choices, 1); the dialogue is read once for all choices of an instance."""
@@ -342,10 +342,11 @@ class Likelihood:
         [prompt] = self.causal.tokens(
             [f"{_TASK}\n\n{dialogue}\n\nTarget: {instance.target}\nQuestion: {instance.question.text}\nAnswer:"]
         )
-        before = prompt[:-1][-half:]  # of a prompt that is too long, the end
-        costs = self._reader.losses((), [[self.causal.begin, *before]], [(0, [prompt[-1], *choice]) for choice in choices])
+        before = [self.causal.begin, *prompt[-half - 1 :]]  # of a prompt that is too long, the end
+        rows = [(0, choice or [self.causal.end]) for choice in choices]
+        losses = self._reader.ends((), [before], rows, [], counted=[len(choice) for choice in choices]).losses
         sizes = np.array([max(1, len(choice)) for choice in choices], dtype=np.float64)
-        log_likelihoods: Matrix = (-costs / sizes)[:, None]
+        log_likelihoods: Matrix = (-losses / sizes)[:, None]
         return log_likelihoods
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from scipy.special import expit
 
@@ -47,16 +48,17 @@ class JudgementPrompt(YesNoPrompt):
         """Make prompts for ``causal``."""
         super().__init__(causal, _QUESTION, _HISTORY_TOKENS)
 
-    def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False) -> States:
+    def read(self, pairs: Sequence[Pair], layers: Sequence[int], *, margins: bool = False, gains: bool = False) -> States:
         """Return the model's states for responses; responses after the same turns share the reading of the turns.
 
         Args:
             pairs: turns and response; only the last four turns are read, of these the last 320 tokens, and of the response the
                 first 160.
             layers, margins: as for :meth:`YesNoPrompt.read_replies`, which raises the errors.
+            gains: add the gains over a proposed reply without any turns.
         """
         replies = [(transcript(turns[-TURNS:], _REPLY), f" {one_line(response)}") for turns, response in pairs]
-        return self.read_replies(replies, layers, margins=margins)
+        return self.read_replies(replies, layers, margins=margins, without=_REPLY if gains else None)
 
 
 PROBE = ProbeKind(
@@ -76,8 +78,22 @@ _CACHE_SIZE = 20_000
 _WORD = re.compile(r"\S+")
 _MOST_WORDS = 40
 
-_known: LruCache[tuple[str, str, str | Probe, Pair], float] = LruCache(_CACHE_SIZE)
-"""Log-odds by signature, device, probe and pair, so that ``judgement`` and ``overall`` read each response once."""
+
+
+class Reading(NamedTuple):
+    """What the language model makes of a response.
+
+    Attributes:
+        log_odds: that it is the true one, by the probe.
+        gain: the mean log-likelihood of its tokens after the turns, less that without turns, in nats; None when it was not read.
+    """
+
+    log_odds: float
+    gain: float | None
+
+
+_readings: LruCache[tuple[str, str, str | Probe, Pair], Reading] = LruCache(_CACHE_SIZE)
+"""Readings by signature, device, probe and pair, so that ``judgement`` and ``overall`` read each response once."""
 
 
 class Judgement(BatchScoring):
@@ -87,16 +103,18 @@ class Judgement(BatchScoring):
     reads_english = True
     together = 32
 
-    def __init__(self, causal: CausalModel, probe: Probe, claims: GraphClaims | None = None) -> None:
+    def __init__(self, causal: CausalModel, probe: Probe, claims: GraphClaims | None = None, *, gains: bool = False) -> None:
         """Read the states of ``causal``; layers above the probe's are removed unless the probe weighs the log-odds of yes.
 
         Args:
             claims: finds the assertions of a graph that are added to the evidence; None for no such evidence.
+            gains: keep all layers, which the gain of a :class:`Reading` needs.
 
         Raises:
             ModelError: the probe was trained on another model.
         """
-        probe.attach(causal, cut=not probe.yes)
+        self.gains = gains or bool(probe.yes)
+        probe.attach(causal, cut=not self.gains)
         self.prompt = JudgementPrompt(causal)
         self.probe = probe
         self.claims = claims
@@ -110,38 +128,41 @@ class Judgement(BatchScoring):
         signature = self.signature
         pairs = [pair_of(item) for item in items]
         judged = [pair for pair in pairs if pair[0]]
-        odds = iter(self.log_odds(judged))
+        readings = iter(self.readings(judged, gains=self.gains))
         claims = iter(self.claims.of(judged) if explain and self.claims is not None else [()] * len(judged))
         scores = []
         for pair in pairs:
             if not pair[0]:
                 scores.append(no_score(NO_HISTORY, signature))
                 continue
-            found = next(odds)
-            value = float(expit(found))
-            pieces = (
-                (Piece("feature", found, value, name=_LOG_ODDS, rests_on=(*self._effects(pair, found), *next(claims))),)
-                if explain
-                else ()
-            )
+            log_odds = next(readings).log_odds
+            value = float(expit(log_odds))
+            pieces: tuple[Piece, ...] = ()
+            if explain:
+                effects = self._effects(pair, log_odds)
+                pieces = (Piece("feature", log_odds, value, name=_LOG_ODDS, rests_on=(*effects, *next(claims))),)
             scores.append(Score(value, Evidence(pieces), signature))
         return scores
 
-    def log_odds(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the log-odds that each response is the true one; equal pairs are read once by all metrics with this probe.
+    def readings(self, pairs: Sequence[Pair], *, gains: bool = False) -> list[Reading]:
+        """Return the reading of each response; equal pairs are read once by all metrics with this probe.
+
+        Args:
+            gains: read the gain too, which needs all layers and takes about a fifth more time.
 
         Raises:
             ModelError: the model's output is not finite, its context is too short, or its chat template cannot be used.
         """
         with self.prompt.causal.lock:
-            known = {pair: _known.get((*self._reader, pair)) for pair in pairs}
-            fresh = [pair for pair, value in known.items() if value is None]
+            known = {pair: _readings.get((*self._reader, pair)) for pair in pairs}
+            fresh = [pair for pair, reading in known.items() if reading is None or (gains and reading.gain is None)]
             if fresh:
-                states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes))
-                for pair, value in zip(fresh, self.probe.log_odds(states.hidden[:, 0], states.margins).tolist(), strict=True):
-                    known[pair] = value
-                    _known.put((*self._reader, pair), value)
-        return [value for pair in pairs if (value := known[pair]) is not None]
+                states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes), gains=gains)
+                log_odds = self.probe.log_odds(states.hidden[:, 0], states.margins).tolist()
+                for pair, odds, gain in zip(fresh, log_odds, states.gains.tolist(), strict=True):
+                    known[pair] = reading = Reading(odds, gain if gains else None)
+                    _readings.put((*self._reader, pair), reading)
+        return [reading for pair in pairs if (reading := known[pair]) is not None]
 
     def _effects(self, pair: Pair, whole: float) -> tuple[Piece, ...]:
         """Return how much each turn and each word of the response adds to the log-odds, the largest effect first.
@@ -153,10 +174,13 @@ class Judgement(BatchScoring):
         words = list(_WORD.finditer(response))[:_MOST_WORDS]
         cut = [(*turns[:index], _LEFT_OUT, *turns[index + 1 :]) for index in range(len(turns))]
         without = [f"{response[: word.start()].rstrip()} {response[word.end() :].lstrip()}".strip() for word in words]
-        odds = self.log_odds([*((left, response) for left in cut), *((turns, left) for left in without)])
+        readings = self.readings([*((left, response) for left in cut), *((turns, left) for left in without)])
         names = [f"turn {number}{', the last one,' if number == len(turns) else ''}" for number in range(1, len(turns) + 1)]
         names += [f'"{word[0]}"' for word in words]
-        effects = [Piece("part", whole - found, 0.0, name=f"{name} adds") for name, found in zip(names, odds, strict=True)]
+        effects = [
+            Piece("part", whole - reading.log_odds, 0.0, name=f"{name} adds")
+            for name, reading in zip(names, readings, strict=True)
+        ]
         return tuple(sorted(effects, key=lambda piece: -abs(piece.value)))
 
 
@@ -212,14 +236,26 @@ def make(
         ModelError: the model or probe is not found, or they do not belong together.
         MissingExtra: torch, transformers, or a package for GGUF files is not installed.
     """
+    return open_judgement(graph, model, probe, dtype, device, gains=False)
+
+
+def open_judgement(
+    graph: KnowledgeGraph | None,
+    model: str | Path | None,
+    probe: str | Path | None,
+    dtype: str,
+    device: str | None,
+    *,
+    gains: bool,
+) -> Judgement:
+    """Return the metric of :func:`make`, with ``gains`` over all layers of the model."""
     opened = PROBE.open(probe)
     if model is None and not has_default():
         raise ModelError(
             f"the language model of judgement, {MODEL_FILE}, is not in {models_folder()}; get it with: tacit fetch judge, or "
             "name a model with -O judgement.model=MODEL"
         )
-    layers = None if opened.yes else opened.layer
+    layers = None if opened.yes or gains else opened.layer
     causal = share_causal(model or models_folder() / MODEL_FILE, dtype=dtype, device=device, layers=layers)
-    return Judgement(
-        causal, opened, None if graph is None else GraphClaims(Linker(graph, open_analyser(None)), open_parser(None))
-    )
+    claims = None if graph is None else GraphClaims(Linker(graph, open_analyser(None)), open_parser(None))
+    return Judgement(causal, opened, claims, gains=gains)

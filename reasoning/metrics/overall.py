@@ -1,9 +1,11 @@
-"""The metric ``overall``: ``judgement`` and ``coherence`` in one number, which agrees with people better than either alone.
+"""The metric ``overall``: three parts in one number, which agrees with people better than each alone.
 
-Both are log-odds that a response is the true one: a language model sees whether it makes sense, the parts of ``coherence``
-whether it keeps to the subject and repeats nothing. Each is standardised by its mean and standard deviation over true and random
-responses of Topical-Chat, and the value is their mean, in which ``judgement`` counts twice. The unit is therefore a standard
-deviation of such responses; 0 is their average. No rating was fitted.
+The first part is the log-odds of ``judgement``, by which a language model sees whether a response makes sense; the second those of
+``coherence``, whether it keeps to the subject and repeats nothing. The third is the gain: how much likelier, per token, the turns
+make the response for the same language model, which is the pointwise mutual information of both divided by the number of tokens.
+The gain is limited to its mean over true responses, since repetitions have the largest gains. Each part is standardised by its
+mean and standard deviation over true and random responses of Topical-Chat, and the value is their mean, in which ``judgement``
+counts twice. The unit is therefore a standard deviation of such responses; 0 is their average. No rating was fitted.
 """
 
 from __future__ import annotations
@@ -19,14 +21,13 @@ from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from .coherence.checkpoint import Checkpoint
 from .coherence.metric import Coherence
 from .coherence.metric import make as make_coherence
-from .judgement import NO_HISTORY, Judgement, pair_of
-from .judgement import make as make_judgement
+from .judgement import NO_HISTORY, Judgement, Reading, open_judgement, pair_of
 
-VERSION = 2
+VERSION = 3
 
 
 class Scale(NamedTuple):
-    """Mean and standard deviation of a metric's log-odds over true and random responses, and its weight in the mean."""
+    """Mean and standard deviation of a part over true and random responses, and its weight in the mean."""
 
     mean: float
     deviation: float
@@ -34,19 +35,22 @@ class Scale(NamedTuple):
 
     @property
     def slope(self) -> float:
-        """What one unit of log-odds adds to the value."""
+        """What one unit of the part adds to the value."""
         return self.weight / self.deviation
 
 
 # Of the metrics that ship, over their references (reasoning/references); other models and checkpoints take the same scales.
-COHERENCE = Scale(0.628, 2.681, 1 / 3)
-JUDGEMENT = Scale(-0.320, 1.007, 2 / 3)
+JUDGEMENT = Scale(-0.320, 1.007, 1 / 2)
+COHERENCE = Scale(0.628, 2.681, 1 / 4)
+GAIN = Scale(0.380, 0.345, 1 / 4)
+GAIN_LIMIT = 0.789
+"""Mean gain of true responses, in nats per token."""
 
-_BIAS = -(COHERENCE.mean * COHERENCE.slope + JUDGEMENT.mean * JUDGEMENT.slope)
+_BIAS = -sum(scale.mean * scale.slope for scale in (JUDGEMENT, COHERENCE, GAIN))
 
 
 class Overall(BatchScoring):
-    """The metric over the two others; see :func:`make`."""
+    """The metric over two others and the gain of the first one's readings; see :func:`make`."""
 
     name = "overall"
     reads_english = True
@@ -63,26 +67,28 @@ class Overall(BatchScoring):
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         signature = self.signature
         pairs = [pair_of(item) for item in items]
-        odds = iter(self.judgement.log_odds([pair for pair in pairs if pair[0]]))
-        judged = self.judgement.score_checked(items, True) if explain else [None] * len(items)  # its log-odds are cached by now
+        readings = iter(self.judgement.readings([pair for pair in pairs if pair[0]], gains=True))
+        judged = self.judgement.score_checked(items, True) if explain else [None] * len(items)  # its readings are cached by now
         coherent = self.coherence.score_checked(items, explain)
         return [
-            _combined(next(odds), other, one, signature) if pair[0] else no_score(NO_HISTORY, signature)
-            for pair, other, one in zip(pairs, coherent, judged, strict=True)
+            _combined(next(readings), coherence, judgement, signature) if pair[0] else no_score(NO_HISTORY, signature)
+            for pair, coherence, judgement in zip(pairs, coherent, judged, strict=True)
         ]
 
 
-def _combined(odds: float, coherent: Score, judged: Score | None, signature: Signature) -> Score:
-    """Return the score of one response; ``judged`` is the score of judgement with its evidence, None for no evidence."""
-    value = _BIAS + odds * JUDGEMENT.slope + coherent.value * COHERENCE.slope
-    if judged is None:
+def _combined(reading: Reading, coherence: Score, judgement: Score | None, signature: Signature) -> Score:
+    """Return the score of one response; ``judgement`` is its score with the evidence, None for no evidence."""
+    odds, gain = reading.log_odds, min(reading.gain or 0.0, GAIN_LIMIT)
+    value = _BIAS + odds * JUDGEMENT.slope + coherence.value * COHERENCE.slope + gain * GAIN.slope
+    if judgement is None:
         return Score(value, Evidence(), signature)
-    effects = tuple(piece for whole in judged.evidence.pieces for piece in whole.rests_on)
-    parts = tuple(_scaled(piece, COHERENCE.slope) for piece in coherent.evidence.pieces)
+    effects = tuple(piece for whole in judgement.evidence.pieces for piece in whole.rests_on)
+    parts = tuple(_scaled(piece, COHERENCE.slope) for piece in coherence.evidence.pieces)
     return Score(value, Evidence((
         Piece("base", _BIAS, _BIAS, name="bias"),
         Piece("feature", odds, odds * JUDGEMENT.slope, name="judgement, log-odds", rests_on=effects),
-        Piece("feature", coherent.value, coherent.value * COHERENCE.slope, name="coherence, log-odds", rests_on=parts),
+        Piece("feature", coherence.value, coherence.value * COHERENCE.slope, name="coherence, log-odds", rests_on=parts),
+        Piece("feature", gain, gain * GAIN.slope, name="likelihood gain, nats per token"),
     )), signature)  # fmt: skip
 
 
@@ -111,6 +117,6 @@ def make(
         encoder: the encoder of the checkpoint, when it is not where the checkpoint says.
         device: torch's name of the device; by default ``cuda`` where available, else ``cpu``.
     """
-    judgement = make_judgement(graph, model=model, probe=probe, dtype=dtype, device=device)
+    judgement = open_judgement(graph, model, probe, dtype, device, gains=True)
     coherence = make_coherence(checkpoint=checkpoint, encoder=encoder, device=device)
     return Overall(judgement, coherence)

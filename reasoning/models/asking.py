@@ -65,6 +65,7 @@ class States(NamedTuple):
 
     hidden: NDArray[np.float32]  # hidden states of layers, float32, shape (replies, layers, width)
     margins: NDArray[np.float64]  # log-odds of yes against no in nats, shape (replies,); NaN when they were not asked for
+    gains: NDArray[np.float64]  # nats per token by which texts make replies likelier, shape (replies,); NaN when not asked for
 
 
 class YesNoPrompt:
@@ -77,33 +78,48 @@ class YesNoPrompt:
         self._question = question
         self._text_tokens = text_tokens
 
-    def read_replies(self, replies: Sequence[tuple[str, str]], layers: Sequence[int], *, margins: bool = False) -> States:
+    def read_replies(
+        self, replies: Sequence[tuple[str, str]], layers: Sequence[int], *, margins: bool = False, without: str | None = None
+    ) -> States:
         """Return the model's states at ``layers`` (from 1, the one nearest to the input) for replies to texts; equal ones are
         read once.
 
-        A reply begins with the white space that separates it from its text. ``margins`` adds the log-odds of yes, which need all
-        layers.
+        Args:
+            replies: text and reply, which begins with the white space that separates it from its text.
+            layers: their numbers.
+            margins: add the log-odds of yes.
+            without: add the gain: the mean log-likelihood of a reply's tokens after its text, less that after this text, which
+                says nothing of it. Gains and margins need all layers.
         """
         if not replies:
-            return States(np.empty((0, len(layers), 0), np.float32), np.empty(0))
-        number = {text: index for index, text in enumerate(dict.fromkeys(text for text, _ in replies))}
+            return States(np.empty((0, len(layers), 0), np.float32), np.empty(0), np.empty(0))
         distinct = list(dict.fromkeys(replies))
-        start, after = template_tokens(self.causal, self.template)
-        rows = [
-            (number[text], [*row[:_REPLY_TOKENS], *after])
-            for (text, _), row in zip(distinct, self.causal.tokens([reply for _, reply in distinct]), strict=True)
-        ]
-        yes, no = self.answers if margins else ((), ())
+        number = {text: index for index, text in enumerate(dict.fromkeys(text for text, _ in distinct))}
         prefixes = [row[-self._text_tokens :] for row in self.causal.tokens(list(number))]
-        ends = self._reader.ends(start, prefixes, rows, layers, [*yes, *no])
+        tokens = [row[:_REPLY_TOKENS] for row in self.causal.tokens([reply for _, reply in distinct])]
+        start, after = template_tokens(self.causal, self.template)
+        rows = [(number[text], [*row, *after]) for (text, _), row in zip(distinct, tokens, strict=True)]
+        counted: list[int] = []
+        if without is not None:
+            alone = list(dict.fromkeys(tuple(row) for row in tokens if row))
+            counted = [len(row) for row in (*tokens, *alone)]
+            rows += [(len(prefixes), list(row)) for row in alone]
+            prefixes += self.causal.tokens([without])
+        yes, no = self.answers if margins else ((), ())
+        ends = self._reader.ends(start, prefixes, rows, layers, [*yes, *no], counted)
+        odds = gains = np.full(len(distinct), np.nan)
+        if margins:
+            logits = ends.logits[: len(distinct)]
+            odds = np.logaddexp.reduce(logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(logits[:, len(yes) :], axis=1)
+        if without is not None:
+            alone_losses = dict(zip(alone, ends.losses[len(distinct) :].tolist(), strict=True))
+            gains = np.array([
+                (alone_losses[tuple(row)] - loss) / len(row) if row else 0.0
+                for row, loss in zip(tokens, ends.losses.tolist(), strict=False)
+            ])  # fmt: skip
         index_of = {reply: index for index, reply in enumerate(distinct)}
         back = [index_of[reply] for reply in replies]
-        found = np.full(len(distinct), np.nan)
-        if margins:
-            found = np.logaddexp.reduce(ends.logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(
-                ends.logits[:, len(yes) :], axis=1
-            )
-        return States(ends.states[back], found[back])
+        return States(ends.states[back], odds[back], gains[back])
 
     @cached_property
     def answers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:

