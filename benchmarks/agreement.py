@@ -57,7 +57,7 @@ from tacit.reasoning.training.reference import without_reference
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz", ".csv", ".csv.gz")
 BATCH = 128
-HEAVY = ("judgement", "overall")
+HEAVY = ("overall", "judgement")
 """Metrics over a language model of 1.5 billion weights; they share its readings, so the second costs nothing more."""
 Floats = NDArray[np.float64]
 
@@ -287,7 +287,7 @@ def main() -> None:
         for one in describe_metrics()
         if "references" not in one.needs and (one.ready or one.missing == "a graph" or one.name in given)
     ]
-    names.sort(key=lambda name: name in HEAVY)
+    names.sort(key=lambda name: HEAVY.index(name) if name in HEAVY else -1)
     responses = sum(len(one.judged) for one in sets)
     found: dict[str, Figures] = {}
     graph: list[dict[str, str]] = []

@@ -89,7 +89,7 @@ METRIC_REGISTRY = Registry(
         "overall": MetricKind(
             home="metrics.overall:make", combines=("judgement", "coherence"), **_OF_JUDGE,
             range="any number, in standard deviations; most between -3 and 3",
-            summary="Whether the response makes sense, keeps to the subject and is likely here: `judgement`, `coherence` and likelihood.",
+            summary="Whether the response makes sense and follows: the mean of `judgement`, twice, `coherence` and a likelihood.",
             chosen_on=(*_COHERENCE_SETS, "dailydialog-gupta", "persona-zhao", "deco-train"), learnt_from=_COHERENCE_CORPORA,
         ),
         "similarity": MetricKind(

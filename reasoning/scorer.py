@@ -175,7 +175,7 @@ def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explai
     items = {index: item for index, item in enumerate(batch) if isinstance(item, Item)}
     errors: dict[int, str] = {}
     columns: dict[str, dict[int, Score]] = {}
-    for metric in metrics:
+    for metric in sorted(metrics, key=lambda metric: not getattr(metric, "reads_for_others", False)):
         columns[metric.name], failed = _column(metric, {at: item for at, item in items.items() if at not in errors}, explain)
         errors.update(failed)
     for index, item in enumerate(batch):
@@ -184,7 +184,7 @@ def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explai
         elif index in errors:
             yield ItemScores(item.id, error=errors[index], item=item)
         else:
-            yield ItemScores(item.id, {name: column[index] for name, column in columns.items()}, item=item)
+            yield ItemScores(item.id, {metric.name: columns[metric.name][index] for metric in metrics}, item=item)
 
 
 def _column(metric: Metric, items: Mapping[int, Item], explain: bool) -> tuple[dict[int, Score], dict[int, str]]:

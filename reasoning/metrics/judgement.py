@@ -79,7 +79,6 @@ _WORD = re.compile(r"\S+")
 _MOST_WORDS = 40
 
 
-
 class Reading(NamedTuple):
     """What the language model makes of a response.
 
@@ -113,8 +112,7 @@ class Judgement(BatchScoring):
         Raises:
             ModelError: the probe was trained on another model.
         """
-        self.gains = gains or bool(probe.yes)
-        probe.attach(causal, cut=not self.gains)
+        probe.attach(causal, cut=not (gains or probe.yes))
         self.prompt = JudgementPrompt(causal)
         self.probe = probe
         self.claims = claims
@@ -128,7 +126,7 @@ class Judgement(BatchScoring):
         signature = self.signature
         pairs = [pair_of(item) for item in items]
         judged = [pair for pair in pairs if pair[0]]
-        readings = iter(self.readings(judged, gains=self.gains))
+        readings = iter(self.readings(judged))
         claims = iter(self.claims.of(judged) if explain and self.claims is not None else [()] * len(judged))
         scores = []
         for pair in pairs:
@@ -148,7 +146,7 @@ class Judgement(BatchScoring):
         """Return the reading of each response; equal pairs are read once by all metrics with this probe.
 
         Args:
-            gains: read the gain too, which needs all layers and takes about a fifth more time.
+            gains: read the gain too, which needs all layers and takes about a quarter more time.
 
         Raises:
             ModelError: the model's output is not finite, its context is too short, or its chat template cannot be used.

@@ -1,11 +1,11 @@
 """The metric ``overall``: three parts in one number, which agrees with people better than each alone.
 
-The first part is the log-odds of ``judgement``, by which a language model sees whether a response makes sense; the second those of
-``coherence``, whether it keeps to the subject and repeats nothing. The third is the gain: how much likelier, per token, the turns
-make the response for the same language model, which is the pointwise mutual information of both divided by the number of tokens.
-The gain is limited to its mean over true responses, since repetitions have the largest gains. Each part is standardised by its
-mean and standard deviation over true and random responses of Topical-Chat, and the value is their mean, in which ``judgement``
-counts twice. The unit is therefore a standard deviation of such responses; 0 is their average. No rating was fitted.
+The first part is the log-odds of ``judgement``: does the response make sense to a language model? The second is the log-odds of
+``coherence``: does it keep to the subject and repeat nothing? The third is the gain: how much likelier, per token, the turns make
+the response for the same language model (their pointwise mutual information divided by the number of tokens). The gain is limited
+to its mean over true responses, since repetitions have the largest gains. Each part is standardised by its mean and standard
+deviation over true and random responses of Topical-Chat, and the value is their mean, in which ``judgement`` counts twice. The
+unit is therefore a standard deviation of such responses; 0 is their average. No rating was fitted.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class Overall(BatchScoring):
 
     name = "overall"
     reads_english = True
+    reads_for_others = True
+    """Scored first, so that ``judgement`` beside it finds its readings, which have no gain, among those of this metric."""
 
     def __init__(self, judgement: Judgement, coherence: Coherence) -> None:
         self.judgement, self.coherence = judgement, coherence

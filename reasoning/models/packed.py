@@ -109,7 +109,8 @@ class PackedReader:
             states = torch.nn.functional.pad(states, (0, 0, 0, filler))
             targets = torch.nn.functional.pad(targets, (0, filler))
         losses = self.causal.losses_of(states, targets, rows=_ROWS).double()
-        return [float(part.sum()) for part in losses.split([*map(len, first_tokens), len(losses) - sum(map(len, first_tokens))])][:-1]
+        ends = np.cumsum([len(tokens) for tokens in first_tokens]).tolist()
+        return [float(losses[start:end].sum()) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
     def _batches(self, start: Sequence[int], prefixes: Sequence[Sequence[int]], rows: Continued) -> Iterator[_Batch]:
         causal = self.causal
@@ -160,9 +161,7 @@ class PackedReader:
             if node.place is not None:
                 output = self.causal.body(input_ids=self._tensor([*node.tokens_before(), *node.tokens])[None], use_cache=False)
                 states, start = output[0][0], node.before
-                yield _Batch(
-                    [node.place], [slice(start, start + len(node.tokens))], states, [states[max(start - 1, 0) : start]]
-                )
+                yield _Batch([node.place], [slice(start, start + len(node.tokens))], states, [states[max(start - 1, 0) : start]])
 
     @cached_property
     def _packs(self) -> bool:

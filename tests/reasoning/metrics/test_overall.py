@@ -6,7 +6,7 @@ from math import isnan, log
 
 import numpy as np
 import pytest
-from tacit.reasoning import load_metric
+from tacit.reasoning import load_metric, score_items
 from tacit.reasoning.describing import describe_metrics
 from tacit.reasoning.lru_cache import clear_caches
 from tacit.reasoning.metrics.judgement import PROBE, JudgementPrompt
@@ -54,9 +54,7 @@ def gains_of(causal: CausalModel) -> list[float]:
     return [loss(end, response) - loss(transcript(history, end), response) for history, response in ITEMS]
 
 
-def test_the_value_is_the_mean_in_which_judgement_counts_twice(
-    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     gains = gains_of(open_causal(options["model"]))
     monkeypatch.setattr("tacit.reasoning.metrics.overall.GAIN_LIMIT", limit := sorted(gains)[1])
     overall = load_metric("overall", **options).score_batch(ITEMS)
@@ -76,9 +74,10 @@ def test_the_model_is_open_once_and_each_response_is_read_once(options: dict[str
     judged, overall = load_metric("judgement", **options), load_metric("overall", **options)
     assert judged.prompt.causal is overall.judgement.prompt.causal
     clear_caches()
-    judged.score_batch(ITEMS)
-    monkeypatch.setattr(judged.prompt.causal, "body", None)  # reading would fail from here on
-    assert all(np.isfinite(score.value) for score in overall.score_batch(ITEMS))
+    monkeypatch.setattr(judged.prompt, "read", None)  # reading by judgement itself would fail
+    rows = list(score_items([(None, *item) for item in ITEMS], [judged, overall]))
+    assert [list(row.scores) for row in rows] == [["judgement", "overall"]] * len(ITEMS)
+    assert [row.scores["judgement"].value for row in rows] == [score.value for score in judged.score_batch(ITEMS)]
     del judged, overall
     assert load_metric("judgement", **{**options, "dtype": "bfloat16"}).prompt.causal.dtype == "bfloat16"
 
