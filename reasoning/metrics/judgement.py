@@ -158,8 +158,8 @@ class Judgement(BatchScoring):
                 states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes), gains=gains)
                 log_odds = self.probe.log_odds(states.hidden[:, 0], states.margins).tolist()
                 for pair, odds, gain in zip(fresh, log_odds, states.gains.tolist(), strict=True):
-                    known[pair] = reading = Reading(odds, gain if gains else None)
-                    _readings.put((*self._reader, pair), reading)
+                    known[pair] = fresh_reading = Reading(odds, gain if gains else None)
+                    _readings.put((*self._reader, pair), fresh_reading)
         return [reading for pair in pairs if (reading := known[pair]) is not None]
 
     def _effects(self, pair: Pair, whole: float) -> tuple[Piece, ...]:
