@@ -31,7 +31,8 @@ _TYPES = {"bool": "true or false", "int": "whole number", "float": "number", "st
 class MetricOption(Json):
     """An option of a metric: its name, type, default and help text.
 
-    ``least`` and ``greatest`` are the bounds of a number, None for a bound that does not exist or depends on the model.
+    ``least`` and ``greatest`` are the bounds of a number, None for a bound that does not exist or depends on the model;
+    ``choices`` are the values of an enumeration, empty for other options.
     """
 
     name: str
@@ -40,10 +41,13 @@ class MetricOption(Json):
     help: str
     least: float | None = None
     greatest: float | None = None
+    choices: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
-        """The bounds as text, e.g. ``0 to 6`` or ``>= 1``; empty when there are none."""
+        """The bounds or choices as text, e.g. ``0 to 6``, ``>= 1`` or ``rules, t5 or cskb``; empty when there are none."""
+        if self.choices:
+            return f"{', '.join(self.choices[:-1])} or {self.choices[-1]}" if len(self.choices) > 1 else self.choices[0]
         if self.least is None:
             return ""
         return f">= {self.least:g}" if self.greatest is None else f"{self.least:g} to {self.greatest:g}"
@@ -124,7 +128,7 @@ def describe_options(name: str) -> list[MetricOption]:
     return [
         MetricOption(
             option, _type(annotated_types(make, option)), _plain(default), helps.get(option, ""),
-            *kind.range_of(option),
+            *kind.range_of(option), kind.choices_of(option),
         )
         for option, default in defaults.items()
         if option not in FOR_PROGRAMS

@@ -52,7 +52,7 @@ def metrics(
         [
             (
                 option.name,
-                ", ".join(filter(None, (option.type, option.range))),
+                option.range if option.choices else ", ".join(filter(None, (option.type, option.range))),
                 _default(option.default),
                 option.help,
             )

@@ -136,12 +136,15 @@ def complete_options(incomplete: str) -> list[str]:
 
 
 def complete_options_of(registry: Registry[Any], incomplete: str) -> list[str]:
-    """Complete ``OWNER.NAME=`` for the shell, where the owner is an entry of the registry."""
+    """Complete ``OWNER.NAME=VALUE`` for the shell, where the owner is an entry of the registry; values of enumerations only."""
     owner, dot, _ = incomplete.partition(".")
     if not dot:
         return [f"{name}." for name in registry.names() if name.startswith(owner)]
     try:
-        return [text for name in registry.kind(owner).options() if (text := f"{owner}.{name}=").startswith(incomplete)]
+        kind = registry.kind(owner)
+        names = [f"{owner}.{name}=" for name in kind.options()]
+        values = [f"{owner}.{name}={value}" for name in kind.options() for value in kind.choices_of(name)]
+        return [text for text in (values if "=" in incomplete else names) if text.startswith(incomplete)]
     except TacitError:
         return []
 

@@ -38,6 +38,7 @@ def test_metrics_and_their_options(complete: Callable[[str, str], set[str]], she
         assert "graph,similarity" in complete(shell, f"tacit {command} graph,s")
     assert "length,length" not in complete(shell, "tacit score f.jsonl -m length,le")
     assert "grounding.max_hops=" in complete(shell, "tacit score f.jsonl -O grounding.ma")
+    assert complete(shell, "tacit score f.jsonl -O accent.dtype=b") >= {"accent.dtype=bfloat16"}
     assert "t5.beams=" in complete(shell, "tacit evaluate-tuples f.json -O t5.be")
     assert complete(shell, "tacit evaluate-tuples f.json --extractor cs") >= {"cskb"}
     assert "evaluate" in complete(shell, "tacit eva")
