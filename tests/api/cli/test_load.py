@@ -258,7 +258,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_draft(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def engine_is_full(self: Engine, *_: object) -> None:
-        raise GraphError(f"the query copy_nodes failed in {self.shown} (IO exception: No space left on device)")
+        raise GraphError(f"the query copy_nodes failed in {self.display_path} (IO exception: No space left on device)")
 
     for target, name, failure in ((pa.ipc, "new_stream", full), (shutil, "copyfile", full), (Engine, "append", engine_is_full)):
         with monkeypatch.context() as patch:
