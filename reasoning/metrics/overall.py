@@ -81,6 +81,7 @@ class Overall(BatchScoring):
 def _combined(reading: Reading, coherence: Score, judgement: Score | None, signature: Signature) -> Score:
     """Return the score of one response; ``judgement`` is its score with the evidence, None for no evidence."""
     odds, gain = reading.log_odds, min(reading.gain or 0.0, GAIN_LIMIT)
+    limited = " (the limit)" if gain == GAIN_LIMIT else ""
     value = _BIAS + odds * JUDGEMENT.slope + coherence.value * COHERENCE.slope + gain * GAIN.slope
     if judgement is None:
         return Score(value, Evidence(), signature)
@@ -90,7 +91,7 @@ def _combined(reading: Reading, coherence: Score, judgement: Score | None, signa
         Piece("base", _BIAS, _BIAS, name="bias"),
         Piece("feature", odds, odds * JUDGEMENT.slope, name="judgement, log-odds", rests_on=effects),
         Piece("feature", coherence.value, coherence.value * COHERENCE.slope, name="coherence, log-odds", rests_on=parts),
-        Piece("feature", gain, gain * GAIN.slope, name="likelihood gain, nats per token"),
+        Piece("feature", gain, gain * GAIN.slope, name=f"likelihood gain, nats per token{limited}"),
     )), signature)  # fmt: skip
 
 

@@ -56,8 +56,8 @@ def gains_of(causal: CausalModel) -> list[float]:
 
 def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     gains = gains_of(open_causal(options["model"]))
-    monkeypatch.setattr("tacit.reasoning.metrics.overall.GAIN_LIMIT", limit := sorted(gains)[1])
-    overall = load_metric("overall", **options).score_batch(ITEMS)
+    monkeypatch.setattr("tacit.reasoning.metrics.overall.GAIN_LIMIT", limit := sum(sorted(gains)[:2]) / 2)
+    overall = load_metric("overall", **options).score_batch(ITEMS, explain=True)
     judged, coherent = load_metric("judgement", **options).score_batch(ITEMS), load_metric("coherence").score_batch(ITEMS)
     for score, judgement, coherence, gain in zip(overall, judged, coherent, gains, strict=True):
         odds = log(judgement.value / (1 - judgement.value))
@@ -67,6 +67,7 @@ def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str
             + (min(gain, limit) - GAIN.mean) / GAIN.deviation
         ) / 4
         assert score.value == pytest.approx(expected, abs=1e-5)
+        assert score.evidence.pieces[-1].name.endswith("(the limit)") == (gain >= limit)
     assert len({score.value for score in overall}) == len(ITEMS)
 
 
