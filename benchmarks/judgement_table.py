@@ -4,8 +4,9 @@
         [--graph GRAPH] [--resamples N] [--seed N] [--json FILE] [--speed]
 
 DATA_DIR has the folder ``judgements``. The rows are ``judgement``, the yes or no of its language model alone, and ``coherence``,
-``similarity`` and, with a graph, ``grounding`` on the same responses. ``--sample fed-turn=100`` measures the first histories in
-the order of the SHA-256 of their text that have 100 responses or more, since a language model is slow without a GPU. Intervals
+``similarity`` and, with a graph, ``grounding`` on the same responses; for the pairs also ``overall``. ``--sample fed-turn=100``
+measures the first histories in the order of the SHA-256 of their text that have 100 responses or more, since a language model is
+slow without a GPU. Intervals
 are 95% bootstrap intervals over conversations. The pairs are those of ``benchmarks/support/sensible-pairs.jsonl``: history,
 sensible and senseless response, written for this purpose by hand or by rule. ``--states`` keeps hidden states, so that an
 interrupted run continues. ``--speed`` measures items a second instead, beside the bare model that reads every prompt
@@ -36,11 +37,13 @@ from tacit.reasoning.metrics.judgement import (
     MODEL_FILE,
     PROBE,
     TURNS,
+    Judgement,
     JudgementPrompt,
     Pair,
     States,
     models_folder,
 )
+from tacit.reasoning.metrics.overall import Overall
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.models.layers import count_layers
 from tacit.reasoning.models.linear_probe import Probe
@@ -157,7 +160,9 @@ def main() -> None:
         folder = arguments.states or Path(scratch)
         both = [pair for good, bad in zip(sides["sensible"], sides["senseless"], strict=True) for pair in (good, bad)]
         values = judged_by(read_states(both, prompt, layers, folder), probe, layers)
-        values |= {name: np.array([one.value for one in metric.score_batch(both)]) for name, metric in others.items()}
+        overall = Overall(Judgement(causal, probe, gains=True), others["coherence"])
+        for name, metric in {**others, "overall": overall}.items():
+            values[name] = np.array([score.value for score in metric.score_batch(both)])
         kinds = np.array([row["kind"] for row in rows])
         print("| metric | all |", " | ".join(dict.fromkeys(kinds)), "|")
         for name, each in values.items():

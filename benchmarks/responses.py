@@ -159,7 +159,7 @@ def training_sets(
     """Return the training sets by name.
 
     Args:
-        kept: the dialogues of each corpus; chosen: those that the filter keeps.
+        dialogues: of each corpus; filtered_by_corpus: those of them that the filter keeps.
     """
     pool = [turns for name in THREE for turns in dialogues[name]]
     filtered = [turns for name in THREE for turns in filtered_by_corpus[name]]

@@ -70,7 +70,7 @@ class Tally(Json):
             self.faults.append(fault)
 
     def merge(self, other: Tally) -> None:
-        """Add the counts of ``later`` items."""
+        """Add the counts of later items."""
         self.scored += other.scored
         self.errors += other.errors
         self.faults += other.faults[: SHOWN_ERRORS - len(self.faults)]

@@ -15,7 +15,7 @@ from .primitives import fresh_stamps, position_of
 
 @compiled
 def first_arc(indptr, neighbour, node, target):  # type: ignore[no-untyped-def]
-    """Return the position of the first arc from ``node`` to ``other``, -1 when there is none."""
+    """Return the position of the first arc from ``node`` to ``target``, -1 when there is none."""
     return position_of(neighbour, indptr[node], indptr[node + 1], target)
 
 

@@ -231,7 +231,7 @@ def _what(piece: Piece) -> str:
 
 
 def _joined(piece: Piece, history_concept: str) -> str:
-    """Return how a concept of the response is related to the one of the history at ``where``."""
+    """Return how a concept of the response is related to one of the history."""
     if piece.hops == 0:
         return f"is in the history too: {history_concept}"
     if piece.path is not None:

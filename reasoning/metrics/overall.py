@@ -55,7 +55,7 @@ class Overall(BatchScoring):
     name = "overall"
     reads_english = True
     reads_for_others = True
-    """Scored first, so that ``judgement`` beside it finds its readings, which have no gain, among those of this metric."""
+    """Scored before other metrics: ``judgement`` beside it then takes log-odds from its readings and reads nothing again."""
 
     def __init__(self, judgement: Judgement, coherence: Coherence) -> None:
         self.judgement, self.coherence = judgement, coherence

@@ -88,8 +88,8 @@ class YesNoPrompt:
             replies: text and reply, which begins with the white space that separates it from its text.
             layers: their numbers.
             margins: add the log-odds of yes.
-            without: add the gain: the mean log-likelihood of a reply's tokens after its text, less that after this text, which
-                says nothing of it. Gains and margins need all layers.
+            without: add gains: the mean log-likelihood of a reply's tokens after its text, less that after ``without``, a text
+                without context. Gains and margins need all layers.
         """
         if not replies:
             return States(np.empty((0, len(layers), 0), np.float32), np.empty(0), np.empty(0))
@@ -112,10 +112,10 @@ class YesNoPrompt:
             logits = ends.logits[: len(distinct)]
             odds = np.logaddexp.reduce(logits[:, : len(yes)], axis=1) - np.logaddexp.reduce(logits[:, len(yes) :], axis=1)
         if without is not None:
-            alone_losses = dict(zip(alone, ends.losses[len(distinct) :].tolist(), strict=True))
+            losses, losses_alone = ends.losses[: len(distinct)].tolist(), ends.losses[len(distinct) :].tolist()
+            loss_alone = dict(zip(alone, losses_alone, strict=True))
             gains = np.array([
-                (alone_losses[tuple(row)] - loss) / len(row) if row else 0.0
-                for row, loss in zip(tokens, ends.losses.tolist(), strict=False)
+                (loss_alone[tuple(row)] - loss) / len(row) if row else 0.0 for row, loss in zip(tokens, losses, strict=True)
             ])  # fmt: skip
         index_of = {reply: index for index, reply in enumerate(distinct)}
         back = [index_of[reply] for reply in replies]

@@ -264,7 +264,7 @@ def _fetched(model: str, hub: Any, also: Sequence[str], seconds: float) -> Path:
 
 
 def _snapshot(model: str, hub: Any, also: Sequence[str], **options: bool) -> Path:
-    """Return the folder in the local cache with the files of a model, which are fetched unless ``how`` forbids it."""
+    """Return the folder in the local cache with the files of a model, which are fetched unless ``options`` forbid it."""
     folder = Path(hub.snapshot_download(model, allow_patterns=[*_SETTINGS, _WEIGHTS[0]], ignore_patterns=["*/*"], **options))
     if not any(folder.glob(_WEIGHTS[0])):
         hub.snapshot_download(model, allow_patterns=[_WEIGHTS[1]], ignore_patterns=["*/*"], **options)

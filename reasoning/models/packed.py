@@ -72,8 +72,8 @@ class PackedReader:
             rows: the texts.
             layers: from 1, the one nearest to the input.
             tokens: whose logits are wanted, for the token that follows.
-            counted: for each row the number of its first tokens whose losses are summed, where a token stands before the row;
-                empty for none.
+            counted: for each row the number of its first tokens whose losses are summed; empty for none. A token must precede
+                each row, in its prefix or in ``start``.
 
         Raises:
             ModelError: a text has more tokens than the model reads, or the model's output is not finite.

@@ -59,7 +59,7 @@ def first_change(text: str, rules: tuple[Rule, ...]) -> str:
 
 
 def _like(word: str, replacement: str) -> str:
-    """Return ``other`` with a capital where ``word`` begins with one."""
+    """Return ``replacement`` with a capital where ``word`` begins with one."""
     return (
         replacement[:1].upper() + replacement[1:]
         if word[:1].isupper() and word not in ("I", "I'm", "I've", "I'll", "I'd")

@@ -119,7 +119,7 @@ def examples(
     recipe: ResponderRecipe,
     random: np.random.Generator,
 ) -> list[Example]:
-    """Return the turns at ``places`` as examples, each with distractors drawn from the turns of other ``dialogues``."""
+    """Return the turns at ``positions`` as examples, each with distractors drawn from the turns of other ``dialogues``."""
     if recipe.distractors and len(dialogues) < 2:
         raise InputError("distractors are turns of other dialogues; give two dialogues or more, or distractors = 0")
     turns = []

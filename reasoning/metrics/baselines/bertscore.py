@@ -156,7 +156,7 @@ def _match(response: _Embedded, reference: _Embedded, explain: bool) -> Comparis
 
 
 def _pairs(tokens_of: _Embedded, nearest_in: _Embedded, cosines: NDArray[np.float32], share: float) -> tuple[Piece, ...]:
-    """Return each token of ``one`` with its most similar token of ``other``; the shares add up to ``share``."""
+    """Return each token with its most similar token of the other text; the shares add up to ``share``."""
     rows = np.flatnonzero(tokens_of.weighted)
     matches = cosines[rows].argmax(1)
     values = cosines[rows, matches].astype(np.float64)

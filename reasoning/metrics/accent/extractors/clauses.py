@@ -135,7 +135,7 @@ class _Places:
 
 
 def _chain(known: _Places, index: int, clauses: Mapping[int, Clause]) -> list[int]:
-    """``index`` and the predicates above it that are not in ``found``, topmost first."""
+    """``index`` and the predicates above it that are not in ``clauses``, topmost first."""
     chain: list[int] = []
     position: int | None = index
     while position is not None and position not in clauses:
@@ -164,7 +164,7 @@ def _is_predicate(tree: Tree, index: int) -> bool:
 
 
 def _clause(known: _Places, index: int, speaker: Speaker, clauses: Mapping[int, Clause]) -> Clause:
-    """The clause at ``index``; the one that it depends on is in ``found``."""
+    """The clause at ``index``; the one that it depends on is in ``clauses``."""
     tree, words = known.tree, known.tree.words
     word = words[index]
     above = known.above[index]

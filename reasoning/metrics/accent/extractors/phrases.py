@@ -351,7 +351,7 @@ def subject_at(tree: Tree, index: int, speaker: Speaker) -> tuple[Words, str, bo
 
 
 def rendered_words(tree: Tree, positions: Sequence[int], speaker: Speaker, *, verb: int | None = None) -> list[str | Participant]:
-    """Return the words at ``places``: pronouns as participants, ``verb`` in its base form, contractions expanded."""
+    """Return the words at ``positions``: pronouns as participants, ``verb`` in its base form, contractions expanded."""
     rendered: list[str | Participant] = []
     for index in positions:
         word = tree.words[index]
