@@ -19,6 +19,7 @@ import argparse
 import hashlib
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -179,8 +180,9 @@ def main() -> None:
             ratings = np.array([one.rating for one in judged])
             talks = conversations([(one.history, one.response) for one in judged])
             found = {one: agreement(each, ratings, talks, arguments.resamples, arguments.seed) for one, each in values.items()}
-            result["sets"][name] = {one: row and {kind: value._asdict() if hasattr(value, "_asdict") else vars(value)
-                                                 for kind, value in row.items()} for one, row in found.items()}  # fmt: skip
+            result["sets"][name] = {
+                one: row and {kind: asdict(value) for kind, value in row.items()} for one, row in found.items()
+            }
             print(f"\n{name}, {len(judged)} responses")
             for one, row in found.items():
                 print(f"| {one} | {' | '.join(spelt(value) for value in row.values()) if row else 'not defined'} |")
