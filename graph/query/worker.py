@@ -26,7 +26,8 @@ GRACE = 1.0
 """Seconds after its time limit in which a query may still end by itself; then the alarm ends the process."""
 
 _NICE = 10
-"""Niceness of the process: a query may take long and should not slow down scoring."""
+"""Niceness while queries run: they may take long and should not slow down scoring. Opening has the usual priority, since somebody
+waits for it and on a busy machine it would take many times as long."""
 _THREADS = max(1, min(2, (os.cpu_count() or 1) // 2))
 """Threads of a query: at most half of the processors, and at most 2."""
 
@@ -185,8 +186,6 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
     null_device = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null_device, stream)
-    if hasattr(os, "nice"):
-        os.nice(_NICE)
     if hasattr(signal, "SIGXFSZ"):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -201,6 +200,8 @@ def main(file: str, pool: int, heap: int, idle: float) -> None:
     except Exception as error:
         send(_failure("open", str(error)))
         return
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
     send("{}")
     for line in _lines(requests, idle):
         request = json.loads(line)

@@ -20,7 +20,7 @@ class Visit:
         self.tab: Page = context.new_page()
         self.faults: list[str] = []
         self.asked: list[str] = []
-        self.tab.set_default_timeout(10_000)
+        self.tab.set_default_timeout(30_000)
         self.tab.on("pageerror", lambda error: self.faults.append(str(error)))
         self.tab.on("console", lambda message: self.faults.append(message.text) if "Content Security" in message.text else None)
         context.on("request", lambda request: self.asked.append(request.url))
