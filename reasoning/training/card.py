@@ -1,9 +1,13 @@
-"""Model cards: the templates in ``cards/``, filled with the facts of a training run."""
+"""Model cards: the templates in ``cards/``, filled with the facts of a training run.
+
+A card begins with the metadata that the Hugging Face Hub reads, so that a model can be published with it as it is.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -39,6 +43,14 @@ _PUBLISHED = {
 }  # fmt: skip
 """Licences of corpora, as their publishers state them."""
 
+_FIXED = {"pipeline": "CC BY-SA 4.0", "retriever": "CC BY 4.0"}
+"""Licences of models whose data is always of one publisher."""
+
+_HUB_LICENCES = ("apache-2.0", "mit", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cdla-sharing-1.0")
+"""Names that the hub has for licences."""
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
 _IN_RECIPES = (
     "--recipe", "--seed", "--epochs", "--steps", "--dtype", "--for", "--licence", "--count", "--contrast", "--histories",
 )  # fmt: skip
@@ -60,9 +72,25 @@ def _environment() -> Any:
 
 
 def render(name: str, /, **values: Any) -> str:
-    """Return the template ``cards/NAME.md`` filled with ``values``; a missing one is a ``jinja2.UndefinedError``."""
-    text: str = _environment().get_template(f"{name}.md").render(values)
-    return text
+    """Return the template ``cards/NAME.md`` filled with ``values``, after the metadata; a missing value is a
+    ``jinja2.UndefinedError``."""
+    base = str(values.get("base") or values.get("model") or "")
+    metadata = {
+        "kind": name.replace("_", "-"),
+        "license": _hub_licence(str(values.get("licence") or _FIXED.get(name, ""))),
+        "base_model": base if _HUB_ID.fullmatch(base) else None,
+    }
+    parts = [
+        _environment().get_template(f"{part}.md").render(filled) for part, filled in (("metadata", metadata), (name, values))
+    ]
+    return "\n".join(parts)
+
+
+def _hub_licence(text: str) -> str:
+    """Return the hub's name of the only licence that a text names; ``other`` when it is none or several."""
+    patterns = {licence: licence.replace("-", r"[\s-]") for licence in _HUB_LICENCES}
+    named = {licence for licence, pattern in patterns.items() if re.search(rf"(?<![\w-]){pattern}(?![\w-])", text, re.IGNORECASE)}
+    return named.pop() if len(named) == 1 else "other"
 
 
 def again(command: str, *former: str) -> str:

@@ -28,16 +28,18 @@ def delete_checkpoints(output: Path) -> None:
     shutil.rmtree(checkpoints_of(output), ignore_errors=True)
 
 
-def stored_arrays(folder: Path, identity: Any, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+def stored_arrays(folder: Path | None, identity: Any, compute: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
     """Return the arrays that ``compute`` gives, from their file in ``folder`` when they were computed before.
 
     Args:
-        folder: is created when it is missing.
+        folder: is created when it is missing; None stores nothing.
         identity: what the arrays depend on, as JSON values; its digest names the file.
 
     Raises:
         ModelError: the file is damaged, or a number is not finite.
     """
+    if folder is None:
+        return dict(compute())
     path = folder / f"{digest_of(json.dumps(identity).encode())}.safetensors"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

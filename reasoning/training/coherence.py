@@ -248,6 +248,7 @@ def train_coherence(
     encoder: TextEncoder,
     folder: Path,
     *,
+    checkpoints: Path | None = None,
     encoder_id: str | None = None,
     recipe: CoherenceRecipe | None = None,
     facts: Mapping[str, Any] | None = None,
@@ -257,6 +258,7 @@ def train_coherence(
 
     Args:
         corpora: distinct dialogues of two turns or more; see :func:`tacit.reasoning.training.corpora.distinct_dialogues`.
+        checkpoints: folder for the state of an interrupted training, which the same call continues, and which the caller deletes.
         encoder_id: id of the encoder, None for the default one.
         facts: further facts for the header.
     """
@@ -265,8 +267,8 @@ def train_coherence(
     random = np.random.default_rng(recipe.seed)
     splits = hold_out(corpora, random)
     learnt = {name: split.learnt for name, split in splits.items()}
-    turns = _Turns(learnt, encoder, recipe.max_pairs, random, progress)
-    trainer = _Trainer(turns, encoder, recipe, progress)
+    turns = _Turns(learnt, encoder, recipe.max_pairs, random, checkpoints, progress)
+    trainer = _Trainer(turns, encoder, recipe, checkpoints, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
     held_contrasts = {name: contrasts(split.held, recipe.copy_share, random) for name, split in splits.items()}
 
@@ -303,6 +305,7 @@ class _Turns:
         encoder: TextEncoder,
         limit: int,
         random: np.random.Generator,
+        checkpoints: Path | None,
         progress: Progress,
     ) -> None:
         self.learnt = learnt
@@ -321,14 +324,17 @@ class _Turns:
             rows[name].append((last, before, response))
         self.texts = list(texts)
         self.rows = {name: np.array(corpus_rows, dtype=np.int64).reshape(-1, 3) for name, corpus_rows in rows.items()}
-        self.vectors = encoded(self.texts, encoder, counted(progress, "encoding", len(self.texts)))
+        self.vectors = encoded(self.texts, encoder, checkpoints, counted(progress, "encoding", len(self.texts)))
 
 
 class _Trainer:
     """Trains the parts on a subset of the corpora."""
 
-    def __init__(self, turns: _Turns, encoder: TextEncoder, recipe: CoherenceRecipe, progress: Progress) -> None:
+    def __init__(
+        self, turns: _Turns, encoder: TextEncoder, recipe: CoherenceRecipe, checkpoints: Path | None, progress: Progress
+    ) -> None:
         self._turns, self._encoder, self._recipe, self._progress = turns, encoder, recipe, progress
+        self._checkpoints = checkpoints
 
     def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
         """Train on the corpora ``names`` and write the result into ``folder``; return the parts, and the sha256 of the files."""
@@ -343,7 +349,8 @@ class _Trainer:
         graph = AssociationGraph(folder / ASSOCIATIONS)
         rows = np.concatenate([self._turns.rows[name] for name in names])
         head = train_head(
-            self._turns.vectors, rows, seed=recipe.seed, settings=recipe.head,
+            self._turns.vectors, rows, self._checkpoints and self._checkpoints / "+".join(names),
+            seed=recipe.seed, settings=recipe.head,
             progress=lambda done, total: self._progress("training the head" + label, done, total),
         )  # fmt: skip
         files = [HEAD, *(f"{ASSOCIATIONS}/{name}" for name in FILES)]
@@ -372,13 +379,14 @@ Halves = NDArray[np.float16]
 def train_head(
     vectors: Halves,
     rows: Rows,
+    checkpoints: Path | None = None,
     *,
     seed: int = 0,
     settings: HeadRecipe | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> SelectionHead:
     """Train a head on pooled vectors, shape (texts, d); ``rows`` of them, shape (pairs, 3), are last turn, turn before,
-    response."""
+    response. An interrupted training is continued from its state in ``checkpoints``."""
     torch = need("torch", "neural")
     settings = settings or HeadRecipe()
     mean, scale = _moments(vectors)
@@ -394,7 +402,8 @@ def train_head(
         size = min(settings.batch, len(rows))
         plan = Plan(settings.epochs * -(-len(rows) // size), size, settings.rate, seed, schedule="cosine", clip=0)
         fit(
-            towers.module, loss, len(rows), plan, groups=towers.groups(settings.rate),
+            towers.module, loss, len(rows), plan, checkpoints, groups=towers.groups(settings.rate),
+            data=[asdict(settings), hashlib.sha256(vectors.tobytes() + rows.tobytes()).hexdigest()],
             progress=None if progress is None else lambda step, steps, _: progress(step, steps),
         )  # fmt: skip
     return towers.head()

@@ -7,10 +7,12 @@ history, rated 1, and one from another conversation, rated 0.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +28,7 @@ from ...graph.item import Item
 from ..evaluation.agreement import Agreement, Judged, conversations, evaluate
 from ..metrics.commonsense.features import FeatureExtractor
 from ..metrics.commonsense.regressor import Matrix, Regressor, transform
+from .checkpoints import stored_arrays
 from .corpora import Places, Round, k_folds, random_splits
 from .recipe import CommonsenseRecipe, NetworkRecipe
 
@@ -81,12 +84,15 @@ def train_commonsense(
     features: FeatureExtractor,
     recipe: CommonsenseRecipe | None = None,
     *,
+    checkpoints: Path | None = None,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Evaluate and train a regressor on ``rated``, at least thirty responses with finite ratings on one scale.
 
-    The settings of ``features`` are not taken from the recipe; by default the evaluation has ten folds by conversation.
+    The settings of ``features`` are not taken from the recipe; by default the evaluation has ten folds by conversation. Features
+    and predictions of an interrupted training are in the folder ``checkpoints``, from which the same call continues; the caller
+    deletes it.
     """
     recipe = recipe or CommonsenseRecipe()
     recipe.check()
@@ -95,8 +101,8 @@ def train_commonsense(
     ratings = np.array([item.rating for item in rated], dtype=np.float64)
     check_ratings(ratings)
     groups, rounds = divide([(item.history, item.response) for item in rated], recipe)
-    values = _values([Item(tuple(item.history), item.response) for item in rated], features, tell)
-    predictions = out_of_fold(values, ratings, rounds, features.features, evaluated(recipe), seed, tell)
+    values = _values([Item(tuple(item.history), item.response) for item in rated], features, checkpoints, tell)
+    predictions = out_of_fold(values, ratings, rounds, features.features, evaluated(recipe), seed, checkpoints, tell)
     judged = [
         Judged(item.dataset, None, item.rating, {"commonsense": prediction}, group)
         for item, prediction, group in zip(rated, predictions.tolist(), groups.tolist(), strict=True)
@@ -150,16 +156,26 @@ def out_of_fold(
     features: Sequence[str],
     recipe: NetworkRecipe,
     seed: int,
+    checkpoints: Path | None = None,
     tell: Progress = lambda *_: None,
 ) -> Matrix:
-    """Return a prediction for each item by models that were fitted without it, shape (n,); NaN where no round tests it."""
+    """Return a prediction for each item by models that were fitted without it, shape (n,); NaN where no round tests it.
+
+    Predictions that are stored in ``checkpoints`` are not computed again.
+    """
+
+    def predicted(train: Places, test: Places) -> dict[str, Matrix]:
+        if np.ptp(ratings[train]) == 0:
+            return {"predictions": np.full(len(test), ratings[train][0])}
+        fitted = fit(values[train], ratings[train], features, seed, recipe)
+        model = to_regressor(fitted, values[train], ratings[train], features, seed)
+        return {"predictions": model.predict(values[test])}
+
+    data = hashlib.sha256(values.tobytes() + ratings.tobytes()).hexdigest()
     sums, times = np.zeros(len(ratings)), np.zeros(len(ratings))
     for number, (train, test) in enumerate(rounds):
-        if np.ptp(ratings[train]) == 0:
-            sums[test] += ratings[train][0]
-        else:
-            fitted = fit(values[train], ratings[train], features, seed, recipe)
-            sums[test] += to_regressor(fitted, values[train], ratings[train], features, seed).predict(values[test])
+        identity = [data, list(features), asdict(recipe), seed, train.tolist(), test.tolist()]
+        sums[test] += stored_arrays(checkpoints, identity, partial(predicted, train, test))["predictions"]
         times[test] += 1
         tell("cross-validation", number + 1, len(rounds))
     result: Matrix = np.where(times > 0, sums / np.maximum(times, 1), np.nan)
@@ -183,11 +199,17 @@ def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str
     return result
 
 
-def _values(items: Sequence[Item], features: FeatureExtractor, tell: Progress) -> Matrix:
-    """The features of all items, computed in batches."""
+def _values(items: Sequence[Item], features: FeatureExtractor, checkpoints: Path | None, tell: Progress) -> Matrix:
+    """The features of all items, computed in batches, unless they are stored in ``checkpoints``."""
+
+    def computed(batch: Sequence[Item]) -> dict[str, Matrix]:
+        return {"values": features.values(batch)}
+
     parts = []
     for start in range(0, len(items), _BATCH):
-        parts.append(features.values(items[start : start + _BATCH]))
+        batch = items[start : start + _BATCH]
+        identity = [_sources(features), list(features.features), [(*item.history, item.response) for item in batch]]
+        parts.append(stored_arrays(checkpoints, identity, partial(computed, batch))["values"])
         tell("features", min(start + _BATCH, len(items)), len(items))
     values: Matrix = np.concatenate(parts)
     return values

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError
 from ..metrics.coherence.associations import words_of
 from ..models.encoder import TextEncoder
+from .checkpoints import stored_arrays
 
 Dialogue = tuple[str, ...]
 
@@ -157,17 +160,28 @@ def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> 
 # Vectors of turns.
 
 
-def encoded(texts: Sequence[str], encoder: TextEncoder, count: Callable[[int], object] | None = None) -> NDArray[np.float16]:
+def encoded(
+    texts: Sequence[str], encoder: TextEncoder, folder: Path | None = None, count: Callable[[int], object] | None = None
+) -> NDArray[np.float16]:
     """Return pooled vectors in half precision, shape (texts, 3 * width), from batches of similar length in random order.
 
-    ``count`` is called with the number of texts encoded since the last call.
+    Batches that are stored in ``folder`` are not encoded again. ``count`` is called with the number of texts encoded since the
+    last call.
     """
     order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
     vectors = np.empty((len(texts), 3 * encoder.width), dtype=np.float16)
     for start in (_CHUNK * np.random.default_rng(0).permutation(-(-len(order) // _CHUNK))).tolist():
         indices = order[start : start + _CHUNK]
-        vectors[indices] = encoder.pooled([texts[index] for index in indices], keep=False, progress=count)
+        batch = [texts[index] for index in indices]
+        stored = stored_arrays(folder, [encoder.signature, batch], partial(_pooled, batch, encoder))
+        vectors[indices] = stored["pooled"]
+        if count is not None:
+            count(len(batch))
     return vectors
+
+
+def _pooled(texts: Sequence[str], encoder: TextEncoder) -> dict[str, Any]:
+    return {"pooled": encoder.pooled(texts, keep=False).astype(np.float16)}
 
 
 def counted(progress: Callable[[str, int, int], object], stage: str, total: int) -> Callable[[int], None]:

@@ -161,7 +161,7 @@ def train_grade(
     )  # fmt: skip
     pairs = make_pairs(dialogues, config.turns, limit=recipe.pairs, seed=recipe.seed)
     key = _key(pairs, sources, config, recipe)
-    vectors = encoded(pairs.texts, encoder, counted(progress, "encoding turns", len(pairs.texts)))
+    vectors = encoded(pairs.texts, encoder, folder, counted(progress, "encoding turns", len(pairs.texts)))
     linker = Linker(sources.graph, sources.analyser, pos=POS, max_words=1, cache_size=1000)
     learnt = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
     finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in learnt], config, progress)

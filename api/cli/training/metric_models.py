@@ -39,7 +39,7 @@ def commonsense(
     graph: opts.Graph = None,
     model: Annotated[str | None, option("ID|FOLDER", "A causal language model, for neural and all.")] = None,
 ) -> TrainingResult:
-    """Train the regressor of the metric commonsense on rated responses.
+    """Train the regressor of the metric commonsense on rated responses; an interrupted run is continued.
 
     The reported agreement is on unseen responses; responses of one conversation stay together.
     """
@@ -61,7 +61,7 @@ def commonsense(
             variant_features(recipe.variant), opened, pipeline=recipe.pipeline, count=recipe.count, language_model=model,
             device=run.device, cache_size=100_000,
         )  # fmt: skip
-        trained = train_commonsense(rated, features, recipe, facts=facts, progress=run.stages.tell)
+        trained = train_commonsense(rated, features, recipe, checkpoints=run.checkpoints, facts=facts, progress=run.stages.tell)
     data = to_bytes(trained.model)
     final = replace(trained.model, digest=from_bytes(data, str(run.output)).digest)
     run.write({FILE: data, "README.md": commonsense_card(final, path=run.output.name)})
@@ -172,23 +172,28 @@ def coherence(
     exclude: Exclude = None,
     encoder: Encoder = None,
 ) -> TrainingResult:
-    """Train the metric coherence on dialogues, without ratings.
+    """Train the metric coherence on dialogues, without ratings; an interrupted run is continued.
 
     Files whose names differ only in the split (talk-train, talk-dev) are one corpus; several corpora make it generalise better.
     """
     from ....reasoning.metrics.coherence.checkpoint import open_checkpoint
     from ....reasoning.models.encoder import open_encoder
     from ....reasoning.training.card import coherence_card
+    from ....reasoning.training.checkpoints import delete_checkpoints
     from ....reasoning.training.coherence import train_coherence
 
     corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
     opened = open_encoder(encoder, device=run.device)
     facts = {"data": files, "left out": left_out, "licence": run.recipe.licence, "command": run.command}
     with new_folder(run.output) as fresh:
-        train_coherence(corpora, opened, fresh, encoder_id=_id(encoder), recipe=run.recipe, facts=facts, progress=run.stages.tell)
+        train_coherence(
+            corpora, opened, fresh, checkpoints=run.checkpoints,
+            encoder_id=_id(encoder), recipe=run.recipe, facts=facts, progress=run.stages.tell,
+        )  # fmt: skip
         checkpoint = open_checkpoint(fresh)
         card = coherence_card(checkpoint.header, checkpoint.digest, path=run.output.name)
         (fresh / "README.md").write_text(card, encoding="utf-8")
+    delete_checkpoints(run.output)
     trained_facts = checkpoint.header["facts"]
     return TrainingResult(
         {"digest": checkpoint.digest, **trained_facts},

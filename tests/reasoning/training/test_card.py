@@ -42,6 +42,37 @@ def test_shipped_cards_are_what_the_templates_give() -> None:
         assert not lost, place
 
 
+SHIPPED = sorted(path for path in REASONING.rglob("README.md") if "cards" not in path.parts)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.relative_to(REASONING).as_posix())
+def test_the_hub_reads_the_metadata_of_every_shipped_card(path: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    metadata = hub.ModelCard(path.read_text(encoding="utf-8")).data
+    assert metadata.library_name == metadata.tags[0] == "tacit"
+    assert metadata.language == "en"
+    assert metadata.license in {"mit", "cc-by-4.0", "cc-by-sa-4.0", "cdla-sharing-1.0", "other"}
+
+
+@pytest.mark.parametrize(
+    ("licence", "base", "metadata"),
+    [
+        ("CC BY-NC-SA 4.0", "some/model", {"license": "cc-by-nc-sa-4.0", "base_model": "some/model"}),
+        ("topical-chat: CDLA-Sharing-1.0", "a folder", {"license": "cdla-sharing-1.0"}),
+        ("a: MIT; b: CC BY 4.0", "folder", {"license": "other"}),
+        (None, "folder", {"license": "other"}),
+    ],
+)
+def test_the_metadata_names_licence_and_base_model(licence: str | None, base: str, metadata: dict[str, str]) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    card = render(
+        "cross_encoder", name="a model", base=base, licence=licence, recipe="", digest="", use=None, files=[], command="",
+        ratings=1, held_out=1, pearson=None, spearman=None, steps=0, first_loss=0.0, last_loss=0.0,
+    )  # fmt: skip
+    data = hub.ModelCard(card).data.to_dict()
+    assert data == {"language": "en", "library_name": "tacit", "tags": ["tacit", "cross-encoder"], **metadata}
+
+
 def test_a_missing_value_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError, match="'base' is undefined"):
         render("kgbert", name="a model")

@@ -222,6 +222,35 @@ def test_many_texts_are_encoded_as_one_by_one(folder: Path, monkeypatch: pytest.
     monkeypatch.setattr(room, "_CHUNK", 7)
     texts = [text for dialogue in tiny_dialogues(20) for text in dialogue]
     told: list[int] = []
-    found = room.encoded(texts, open_encoder(folder), told.append)
+    found = room.encoded(texts, open_encoder(folder), count=told.append)
     np.testing.assert_allclose(found, open_encoder(folder).pooled(texts), rtol=2e-3, atol=2e-3)
-    assert 0 < sum(told) <= len(texts)
+    assert sum(told) == len(texts)
+
+
+@pytest.mark.parametrize("stage", ["counting", "training the head", "weighing the parts"])
+def test_an_interrupted_training_continues_to_the_same_checkpoint(
+    stage: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tacit.reasoning.training import corpora as corpora_module
+
+    corpora = {"tiny": tiny_dialogues(80)}
+    encoder = open_encoder(folder)
+    for name in ("whole", "interrupted", "continued"):
+        (tmp_path / name).mkdir()
+    whole = train_coherence(corpora, encoder, tmp_path / "whole", recipe=TINY)
+
+    def interrupt(name: str, _done: int, _total: int) -> None:
+        if name == stage:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_coherence(
+            corpora, encoder, tmp_path / "interrupted", checkpoints=tmp_path / "kept", recipe=TINY, progress=interrupt
+        )
+
+    def encode(*_: object) -> None:
+        raise AssertionError("all turns were encoded before the interruption")
+
+    monkeypatch.setattr(corpora_module, "_pooled", encode)
+    continued = train_coherence(corpora, encoder, tmp_path / "continued", checkpoints=tmp_path / "kept", recipe=TINY)
+    assert continued == whole

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,29 @@ def test_one_seed_one_model_and_one_measure() -> None:
         trained = train_commonsense(rated(60), Lengths(), CommonsenseRecipe(folds=3, networks=QUICK, resamples=50, seed=seed))
         files.append(to_bytes(trained.model))
     assert files[0] == files[1] != files[2]
+
+
+@pytest.mark.parametrize(("stage", "step"), [("features", 60), ("cross-validation", 2), ("resampling", 1)])
+def test_an_interrupted_training_continues_to_the_same_model(stage: str, step: int, tmp_path: Path) -> None:
+    recipe = CommonsenseRecipe(folds=3, networks=QUICK, resamples=50)
+    computed: list[int] = []
+
+    class Counted(Lengths):
+        def values(self, items: Sequence[Item]) -> Matrix:
+            computed.append(len(items))
+            return super().values(items)
+
+    def interrupt(name: str, done: int, _total: int) -> None:
+        if (name, done) == (stage, step) or name == "resampling" == stage:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_commonsense(rated(60), Counted(), recipe, checkpoints=tmp_path, progress=interrupt)
+    continued = train_commonsense(rated(60), Counted(), recipe, checkpoints=tmp_path)
+    whole = train_commonsense(rated(60), Lengths(), recipe)
+    assert to_bytes(continued.model) == to_bytes(whole.model)
+    assert continued.predictions.tolist() == whole.predictions.tolist()
+    assert sum(computed) == 60
 
 
 def test_no_prediction_comes_from_a_model_that_saw_the_response() -> None:
