@@ -14,6 +14,7 @@ from tacit.api.cli.training.run import Run
 from tacit.graph import atomic
 from tacit.reasoning.metrics.commonsense.regressor import FILE, load_regressor
 from tacit.reasoning.training import recipe
+from tacit.reasoning.training.checkpoints import checkpoints_of
 from tacit.reasoning.training.recipe import CommonsenseRecipe, NetworkRecipe
 
 from tests.api.conftest import Tacit
@@ -210,7 +211,11 @@ def test_a_crash_leaves_what_was_there(tacit: Tacit, sample_graph: str, tmp_path
     file, output = judgements(tmp_path), tmp_path / "model"
     command = ["train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK]
     assert tacit(*command).status == 0
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    before, checkpoints = files(), checkpoints_of(output)
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -221,7 +226,10 @@ def test_a_crash_leaves_what_was_there(tacit: Tacit, sample_graph: str, tmp_path
     with monkeypatch.context() as patch:
         patch.setattr(Run, "write", fail)
         assert tacit(*command, "--seed", "1").status == 2
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert {path: data for path, data in files().items() if path.parent != checkpoints} == before
+    assert checkpoints.is_dir()
+    assert tacit(*command, "--seed", "1").status == 0
+    assert not checkpoints.exists()
 
 
 def test_a_model_that_reads_losses(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
