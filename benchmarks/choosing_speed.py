@@ -71,7 +71,7 @@ def main() -> None:
     timed(f"probe, layer {layer}", ProbeJudge(causal, probe, cut=True).measure, sample)
     with open_graph(arguments.graph) as graph:
         inference = load_inference(graph)
-        turns = [(instance.dialogue, instance.place) for instance in rows[: arguments.turns]]
+        turns = [(instance.dialogue, instance.target_index) for instance in rows[: arguments.turns]]
         inference.answer(*turns[0])
         started = time.process_time()
         for dialogue, index in turns:

@@ -48,7 +48,7 @@ def from_graph(address: str, instances: Sequence[Instance]) -> dict[str, str]:
     with open_graph(address) as graph:
         inference = load_inference(graph)
         for instance in instances:
-            [turn] = inference.answer(instance.dialogue, instance.place, [instance.question], limit=1)
+            [turn] = inference.answer(instance.dialogue, instance.target_index, [instance.question], limit=1)
             answers[key(instance)] = next((answer.text for answer in turn.answers[instance.question]), "")
     return answers
 

@@ -66,7 +66,7 @@ def without_speaker(turn: str) -> str:
     return _SPEAKER.sub("", turn, count=1) if _SPEAKER.match(turn) else turn
 
 
-def target_place(dialogue: Sequence[str], target: str) -> int:
+def target_index(dialogue: Sequence[str], target: str) -> int:
     """Return the index of the turn of ``dialogue`` that is ``target``.
 
     The last turn with the same words counts, since what follows a target is asked about; without one the turn that shares most
@@ -129,9 +129,9 @@ class Instance:
         set_field(self, "human", _choice_indices(human, "the human written answers", len(self.choices)))
 
     @property
-    def place(self) -> int:
+    def target_index(self) -> int:
         """Index of the target among the turns."""
-        return target_place(self.dialogue, self.target)
+        return target_index(self.dialogue, self.target)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,17 +57,17 @@ class Unfit(ValueError):
     """A value that :func:`load_strictly` does not accept; the message says what it must be.
 
     Attributes:
-        place: the keys and list indices that lead to it.
+        path: the keys and list indices that lead to it.
     """
 
-    def __init__(self, place: tuple[str | int, ...], message: str) -> None:
+    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
         super().__init__(message)
-        self.place = place
+        self.path = path
 
     @property
     def key(self) -> str:
-        """The place as one text, e.g. ``options.length`` or ``metrics[0]``."""
-        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.place).removeprefix(".")
+        """The path as one text, e.g. ``options.length`` or ``metrics[0]``."""
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path).removeprefix(".")
 
 
 _UNKNOWN = "unexpected_keyword_argument"
@@ -106,13 +106,13 @@ def load_strictly(kind: type[T], row: Mapping[str, Any]) -> T:
     return value
 
 
-def _unknown_key(kind: Any, place: tuple[str | int, ...]) -> str:
+def _unknown_key(kind: Any, path: tuple[str | int, ...]) -> str:
     """Return the message for an unknown key, with the one that is spelt alike or all keys of its table."""
-    for step in place[:-1]:
+    for step in path[:-1]:
         inner = (argument for argument in get_args(kind) if is_dataclass(argument))  # of dict[str, T] or tuple[T, ...]
         kind = get_type_hints(kind)[str(step)] if is_dataclass(kind) else next(inner)
     known = [field.name for field in fields(kind) if field.init]
-    matches = get_close_matches(str(place[-1]), known, 1)
+    matches = get_close_matches(str(path[-1]), known, 1)
     return "is not a key there; " + (f"did you mean {matches[0]}?" if matches else f"the keys are {', '.join(known)}")
 
 

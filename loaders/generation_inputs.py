@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..graph.item import Item, ItemError
-from ..graph.questions import Question, question_of, target_place
+from ..graph.questions import Question, question_of, target_index
 from .dialogues import (
     BrokenRecord,
     has_items,
@@ -127,7 +127,7 @@ def _targets_in(value: Any, line: int) -> Targets:
             if text is not None and not isinstance(text, str):
                 raise BrokenRecord(f"{key} is not a text")
         return Targets(
-            line, record_id, checked_turns, None if target is None else target_place(checked_turns, target),
+            line, record_id, checked_turns, None if target is None else target_index(checked_turns, target),
             None if question is None else question_of(question),
         )  # fmt: skip
     record_id = own_id(data) or str(line)

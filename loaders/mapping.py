@@ -270,7 +270,7 @@ def parse_mapping(table: dict[str, Any], place: str = "the mapping", name: str =
     try:
         mapping = load_strictly(Mapping, {"name": name, **_with_tables(table)})
     except Unfit as error:
-        raise InputError(f"{place}: {_key(error.place)} {error}") from None
+        raise InputError(f"{place}: {_key(error.path)} {error}") from None
     object.__setattr__(mapping, "place", place)  # no key of a file, so it is not an argument
     _check(mapping)
     return mapping

@@ -41,10 +41,10 @@ class Reject(NamedTuple):
     excerpt: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.reason}: {self.excerpt}"
+        return f"{self.location}: {self.reason}: {self.excerpt}"
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """File and line."""
         return f"{self.file}:{self.line}" if self.line else self.file
 

@@ -84,7 +84,7 @@ def targets(
             labelled_turns = with_speakers(turns)
             for target in choose_targets(labelled_turns, weights, generator(seed, name)):
                 kinds[target.kind.value] += 1
-                text = without_speaker(labelled_turns[target.place])
+                text = without_speaker(labelled_turns[target.turn])
                 for question in target.questions:
                     questions[question.value] += 1
                     record = {"ID": name, "Dialogue": labelled_turns, "Target": text, "Question": question.text}

@@ -43,7 +43,7 @@ def report_page(
     summaries: Mapping[str, str],
     explanations: Mapping[tuple[str, int], Explanation],
 ) -> str:
-    """Return the report of a run, with ``explanations`` of the worst and the best items by metric and place in the input."""
+    """Return the report of a run, with ``explanations`` of the worst and the best items by metric and index in the input."""
     body = [f"<h1>{safe(title)}</h1>", as_table(("", ""), facts, numbers=0, with_head=False)]
     tally = collected.tally
     if tally.errors:
@@ -171,7 +171,7 @@ def explained(explanation: Explanation, width: int = 960) -> str:
 def _list(collected: Collected) -> Iterator[str]:
     """Yield the sortable and searchable table of items."""
     names = list(collected.columns)
-    rows = sorted(collected.listed, key=lambda row: row.place)
+    rows = sorted(collected.listed, key=lambda row: row.index)
     sampled = "" if len(rows) == collected.tally.scored else f", a random sample of {len(rows):,} of {collected.tally.scored:,}"
     yield f'<section class="list"><h2>Items{sampled}</h2>'
     yield '<p><label>Search <input type="search" autocomplete="off"></label> <span class="quiet" role="status"></span></p>'

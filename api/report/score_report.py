@@ -40,9 +40,9 @@ _SHORT = 300
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An item of the report's list: its place in the input from 0, its last turn and response, shortened, and its scores."""
+    """An item of the report's list: its index in the input, its last turn and response, shortened, and its scores."""
 
-    place: int
+    index: int
     id: str
     last: str
     response: str
@@ -54,7 +54,7 @@ class Listed:
 class Column:
     """Statistics of one metric's values.
 
-    ``worst`` and ``best`` are the items with the lowest and the highest values, most extreme first, ties by place: value, place,
+    ``worst`` and ``best`` are the items with the lowest and the highest values, most extreme first, ties by index: value, index,
     item.
     """
 
@@ -163,7 +163,7 @@ class Reporting:
             note(f"report written to {self.target}")
 
     def _explained(self, plan: Plan) -> tuple[list[tuple[str, str]], dict[tuple[str, int], Explanation]]:
-        """Return the facts at the top of the report, and the explanations of the extremes by metric and place."""
+        """Return the facts at the top of the report, and the explanations of the extremes by metric and index."""
         from importlib.metadata import version
 
         from ...reasoning import Explanation

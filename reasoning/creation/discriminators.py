@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import ModelError
-from ...graph.questions import Answered, Instance, target_place, without_speaker
+from ...graph.questions import Answered, Instance, target_index, without_speaker
 from ..inference.judges import DENIAL, OPPOSING
 from ..training.choice_head import fit_head
 from ..training.recipe import CiceroRecipe
@@ -113,7 +113,7 @@ def _measured(instance: Answered, texts: Sequence[str], weights: TfIdf) -> Float
     turns = [weights.vector(words_of(without_speaker(turn))) for turn in instance.dialogue]
     target = weights.vector(words_of(instance.target))
     dialogue = weights.vector([word for turn in instance.dialogue for word in words_of(without_speaker(turn))])
-    after = turns[min(target_place(instance.dialogue, instance.target) + 1, len(turns) - 1)]
+    after = turns[min(target_index(instance.dialogue, instance.target) + 1, len(turns) - 1)]
     rows = []
     for text in texts:
         vector = weights.vector(words_of(text))
@@ -139,7 +139,7 @@ class Encoder:
         self._files = find_model(model)
         if (kind := kind_of(self._files)) != "encoder":
             raise ModelError(
-                f"the model {self._files.given!r} is a {kind} model; give an encoder, which scores each answer alone"
+                f"the model {self._files.requested!r} is a {kind} model; give an encoder, which scores each answer alone"
             )
 
     @property

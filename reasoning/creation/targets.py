@@ -18,7 +18,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from ...graph.questions import Question, target_place, without_speaker
+from ...graph.questions import Question, target_index, without_speaker
 from .tfidf import TfIdf, cosine, words_of
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,7 @@ class Kind(StrEnum):
 class Target:
     """A turn that is asked about: its index, why it was chosen, and the questions."""
 
-    place: int
+    turn: int
     kind: Kind
     questions: tuple[Question, ...]
 
@@ -97,7 +97,7 @@ def choose_targets(dialogue: Sequence[str], weights: TfIdf, rng: Random) -> list
     free = [
         index
         for index, turn_words in enumerate(words)
-        if turn_words and target_place(dialogue, without_speaker(dialogue[index])) == index
+        if turn_words and target_index(dialogue, without_speaker(dialogue[index])) == index
     ]
     if not free:
         return []

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ...graph.errors import InputError, did_you_mean
-from ...graph.questions import Instance, Question, target_place
+from ...graph.questions import Instance, Question, target_index
 
 SEPARATOR = r" \n "
 TURNS = " <utt> "
@@ -131,7 +131,7 @@ def generation_examples(
                 continue
             dialogue, given = instance.dialogue, None
             if subtask is Subtask.CLIPPED:
-                dialogue = dialogue[: instance.place + 1]
+                dialogue = dialogue[: instance.target_index + 1]
             if subtask.given is not None:
                 answer_before = known.get((instance.id, instance.target, subtask.given))
                 if answer_before is None:
@@ -148,7 +148,7 @@ def _with_context(parts: Sequence[str], target: str, dialogue: Sequence[str], fi
         text = SEPARATOR.join([*parts, f"context: {TURNS.join(turns)}"])
         if fits is None or len(turns) == 1 or fits(text):
             return text
-        turns.pop(-1 if target_place(turns, target) < len(turns) - 1 else 0)
+        turns.pop(-1 if target_index(turns, target) < len(turns) - 1 else 0)
 
 
 def _place(part: str, choices: Sequence[str]) -> int | None:

@@ -77,7 +77,7 @@ class Similarity:
         for instance, turns_of in zip(instances, turns, strict=True):
             choices = np.array([vectors[choice] for choice in instance.choices])
             dialogue = choices @ np.array([vectors[turn] for turn in turns_of]).T
-            following = dialogue[:, min(instance.place + 1, len(turns_of) - 1)]
+            following = dialogue[:, min(instance.target_index + 1, len(turns_of) - 1)]
             columns = (choices @ vectors[instance.target], dialogue.mean(1), dialogue.max(1), following)
             result.append(np.stack(columns, axis=1).astype(np.float64))
         return result
@@ -157,7 +157,7 @@ class GraphJudge:
     def grounds(self, instance: Instance) -> list[Grounds]:
         """Return the graph's evidence on each choice."""
         turns = [without_speaker(turn) for turn in instance.dialogue]
-        events = self.inference.extractor.events_batch([turns[instance.place]])[0]
+        events = self.inference.extractor.events_batch([turns[instance.target_index]])[0]
         lookup = self.inference.lookup
         readings = [(reading, "for") for reading in READINGS[instance.question]]
         readings += [(reading, "against") for reading in AGAINST[instance.question] if reading not in READINGS[instance.question]]

@@ -86,7 +86,8 @@ class TrainedModel:
         """Raise :class:`ModelError` unless the model was trained for the task."""
         if self.record.task != task:
             raise ModelError(
-                f"the model {self.files.given!r} was trained to {self.record.task}; give one of tacit train cicero --task {task}"
+                f"the model {self.files.requested!r} was trained to {self.record.task}; give one of "
+                f"tacit train cicero --task {task}"
             )
 
     def measure(self, instances: Sequence[Instance]) -> list[Matrix]:
@@ -184,7 +185,7 @@ def open_trained(model: str | Path, *, device: str | None = None) -> TrainedMode
         record = Record(**{name: data[name] for name in Record.__annotations__})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(
-            f"the model {files.given!r} has no {RECORD} of tacit train cicero; give a folder that it wrote"
+            f"the model {files.requested!r} has no {RECORD} of tacit train cicero; give a folder that it wrote"
         ) from error
     return TrainedModel(files, record, open_for(files, record, device=device))
 

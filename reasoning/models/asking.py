@@ -48,9 +48,9 @@ def chat_template(causal: CausalModel, *conversations: Sequence[Message]) -> Tem
             continue
         before, found, after = whole.partition(PLACEHOLDER)
         if not found or PLACEHOLDER in after:
-            raise ModelError(f"the chat template of {causal.files.given!r} changes its messages; give another model")
+            raise ModelError(f"the chat template of {causal.files.requested!r} changes its messages; give another model")
         return Template(before, after)
-    raise ModelError(f"the chat template of {causal.files.given!r} fails ({reason}); give another model")
+    raise ModelError(f"the chat template of {causal.files.requested!r} fails ({reason}); give another model")
 
 
 def template_tokens(causal: CausalModel, template: Template) -> tuple[list[int], list[int]]:
@@ -130,7 +130,7 @@ class YesNoPrompt:
         )
         if set(yes) & set(no):
             raise ModelError(
-                f"the tokenizer of {self.causal.files.given!r} gives yes and no the same first token; give another model"
+                f"the tokenizer of {self.causal.files.requested!r} gives yes and no the same first token; give another model"
             )
         return yes, no
 

@@ -58,7 +58,7 @@ class CausalModel:
         ends = (tokenizer.eos_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id)
         end = next((token for token in ends if token is not None), None)
         if end is None:
-            raise ModelError(f"the tokenizer of {files.given!r} has no end-of-sequence token; give a model that has one")
+            raise ModelError(f"the tokenizer of {files.requested!r} has no end-of-sequence token; give a model that has one")
         self.files = files
         self.model = model
         self.tokenizer = tokenizer
@@ -178,7 +178,7 @@ class CausalModel:
     def check_finite(self, found: NDArray[np.floating[Any]]) -> None:
         """Raise :class:`ModelError` when the model's output is not finite."""
         if not np.isfinite(found).all():
-            raise ModelError(f"the model {self.files.given!r} gives NaN or infinity for some texts; open it in float32")
+            raise ModelError(f"the model {self.files.requested!r} gives NaN or infinity for some texts; open it in float32")
 
     def nats(self, rows: Sequence[Sequence[int]], starts: Sequence[int]) -> tuple[Any, NDArray[np.int64]]:
         """Return the loss of each token of each row from its start on, as a tensor, and the index of its row."""

@@ -30,7 +30,7 @@ class RatingEncoder:
         scale: Any = getattr(model.config, SCALE, None)
         if model.config.num_labels != 1 or not _is_scale(scale):
             raise ModelError(
-                f"{files.given!r} is not a cross-encoder of ratings; give a folder that tacit train cross-encoder wrote"
+                f"{files.requested!r} is not a cross-encoder of ratings; give a folder that tacit train cross-encoder wrote"
             )
         self.files, self.model, self.tokenizer = files, model, tokenizer
         self._mean, self._deviation = float(scale[0]), float(scale[1])

@@ -143,7 +143,7 @@ class TextEncoder:
             mask = torch.from_numpy(inside).to(device)
             result: Vectors = pooled_states(self.model, torch.from_numpy(ids).to(device), mask).cpu().numpy()
         if not np.isfinite(result).all():
-            raise ModelError(f"the encoder {self.files.given!r} gives NaN or infinity for some texts; give another encoder")
+            raise ModelError(f"the encoder {self.files.requested!r} gives NaN or infinity for some texts; give another encoder")
         return result
 
 
@@ -270,10 +270,12 @@ def read_modules(files: ModelFiles) -> Reading:
         if kind == "Pooling":
             modes = _modes(_json(files.folder / str(module.get("path", "")) / "config.json", files) or {})
         elif kind not in ("Transformer", "Normalize"):
-            raise ModelError(f"the encoder {files.given!r} has a module {kind!r}, which is not supported; give another encoder")
+            raise ModelError(
+                f"the encoder {files.requested!r} has a module {kind!r}, which is not supported; give another encoder"
+            )
     unknown = [mode for mode in modes if mode not in POOLED]
     if unknown:
-        raise ModelError(f"the encoder {files.given!r} pools by {unknown[0]!r}, which is not supported; give another encoder")
+        raise ModelError(f"the encoder {files.requested!r} pools by {unknown[0]!r}, which is not supported; give another encoder")
     settings = _json(files.folder / "sentence_bert_config.json", files) or {}
     return Reading(modes, settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
 
@@ -317,4 +319,4 @@ def _json(path: Path, files: ModelFiles) -> Any:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise ModelError(f"the encoder {files.given!r} has a broken {path.name}: {error}; fetch it again") from error
+        raise ModelError(f"the encoder {files.requested!r} has a broken {path.name}: {error}; fetch it again") from error

@@ -49,7 +49,7 @@ class ModelFiles:
 
     name: str  # the hub id, or the folder's own name
     folder: Path  # where its files are
-    given: str  # the argument as given, for messages
+    requested: str  # the argument as the user gave it, for messages
     gguf: str | None = None  # name of the GGUF file in the folder; None for other formats
 
     @cached_property
@@ -127,7 +127,7 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
             raise _unopened(files, error) from error
     missing = sorted(name for name in info["missing_keys"] if not name.startswith("pooler."))
     if missing:
-        raise ModelError(f"the model {files.given!r} is not a {kind}: it lacks the weights {missing[0]!r}; give one that is")
+        raise ModelError(f"the model {files.requested!r} is not a {kind}: it lacks the weights {missing[0]!r}; give one that is")
     quantizer = getattr(model, "hf_quantizer", None)
     if files.gguf is not None and quantizer is not None and all(weight.is_floating_point() for weight in model.parameters()):
         quantizer.remove_quantization_config(model)  # the weights are unpacked; otherwise transformers refuses to save the model
@@ -171,10 +171,10 @@ def is_seq2seq(files: ModelFiles) -> bool:
 def _unopened(files: ModelFiles, error: Exception) -> ModelError:
     if "trust_remote_code" in str(error):
         return ModelError(
-            f"the model {files.given!r} requires custom code (trust_remote_code), which tacit never runs; "
+            f"the model {files.requested!r} requires custom code (trust_remote_code), which tacit never runs; "
             "give a model that transformers supports"
         )
-    return ModelError(f"the model {files.given!r} cannot be opened ({reason_of(error)}); give another model")
+    return ModelError(f"the model {files.requested!r} cannot be opened ({reason_of(error)}); give another model")
 
 
 @contextmanager

@@ -94,7 +94,7 @@ class Probe:
 
     def attach(self, causal: CausalModel, *, cut: bool) -> None:
         """Check that the probe belongs to ``causal``, and with ``cut`` remove the layers above the probe's."""
-        name = causal.files.given
+        name = causal.files.requested
         if self.model.rpartition("@")[2] != causal.files.digest:
             raise ModelError(
                 f"the {self.kind.what} was trained on {self.model}, and {name!r} is {causal.files.signature}; give that model, "

@@ -87,11 +87,11 @@ class PackedReader:
             for batch in self._batches(start, prefixes, rows):
                 ends = [span.stop - 1 for span in batch.spans]
                 for column, layer in enumerate(layers):
-                    states[batch.places, column] = outputs[layer][0, ends].float().cpu().numpy()
+                    states[batch.indices, column] = outputs[layer][0, ends].float().cpu().numpy()
                 if len(tokens):
-                    logits[batch.places] = causal.logits_of(batch.states[ends], tokens).cpu().numpy()
+                    logits[batch.indices] = causal.logits_of(batch.states[ends], tokens).cpu().numpy()
                 if counted:
-                    losses[batch.places] = self._losses(batch, [rows[place][1][: counted[place]] for place in batch.places])
+                    losses[batch.indices] = self._losses(batch, [rows[index][1][: counted[index]] for index in batch.indices])
         for values in (states, logits, losses):
             causal.check_finite(values)
         return Ends(states, logits, losses)
@@ -117,7 +117,7 @@ class PackedReader:
         longest = max((len(start) + len(prefixes[prefix]) + len(row) for prefix, row in rows), default=0)
         if longest > causal.max_length:
             raise ModelError(
-                f"the model {causal.files.given!r} reads {causal.max_length} tokens, and a prompt has {longest}; "
+                f"the model {causal.files.requested!r} reads {causal.max_length} tokens, and a prompt has {longest}; "
                 "give a model with a longer context"
             )
         root = self._start
@@ -147,10 +147,10 @@ class PackedReader:
             )
         batch = _Batch([], [], output[0][0], [])
         for node, span in zip(nodes, spans, strict=True):
-            if node.place is None:
+            if node.index is None:
                 node.last = batch.states[span][-1:].clone()
             else:
-                batch.places.append(node.place)
+                batch.indices.append(node.index)
                 batch.spans.append(span)
                 batch.before.append(next((each.last for each in reversed(node.ancestors()) if each.tokens), batch.states[:0]))
         yield batch
@@ -158,10 +158,10 @@ class PackedReader:
     def _read_singly(self, nodes: Sequence[_Node]) -> Iterator[_Batch]:
         """Read each text whole and alone, with a model whose attention cannot be replaced."""
         for node in nodes:
-            if node.place is not None:
+            if node.index is not None:
                 output = self.causal.body(input_ids=self._tensor([*node.tokens_before(), *node.tokens])[None], use_cache=False)
                 states, start = output[0][0], node.before
-                yield _Batch([node.place], [slice(start, start + len(node.tokens))], states, [states[max(start - 1, 0) : start]])
+                yield _Batch([node.index], [slice(start, start + len(node.tokens))], states, [states[max(start - 1, 0) : start]])
 
     @cached_property
     def _packs(self) -> bool:
@@ -187,7 +187,7 @@ class _Batch(NamedTuple):
     """Texts read in one pass: the index of each, its tokens in the packed row, the last hidden states of the row, and for each
     text the state of the token before it, shape (1, width); without rows where no token is."""
 
-    places: list[int]
+    indices: list[int]
     spans: list[slice]
     states: Any
     before: list[Any]
@@ -197,7 +197,7 @@ class _Node:
     """Tokens to read after those of a parent: the start, a prefix, or the rest of a text.
 
     Attributes:
-        place: the index of the text; None for the start and for prefixes.
+        index: of the text; None for the start and for prefixes.
         before: the number of tokens before these.
         keys: keys and values of these tokens by layer, and last: the last hidden state of the last one, shape (1, width), once
             they are read; not stored for texts.
@@ -206,7 +206,7 @@ class _Node:
     def __init__(self, tokens: Sequence[int], parent: _Node | None, index: int | None = None) -> None:
         self.tokens = tokens
         self.parent = parent
-        self.place = index
+        self.index = index
         self.before: int = parent.before + len(parent.tokens) if parent is not None else 0
         self.keys: dict[int, tuple[Any, Any]] = {}
         self.last: Any = None
@@ -277,7 +277,7 @@ def _attend(
     found = query.new_zeros((1, query.shape[2], query.shape[1], value.shape[3]))
     for node, span in zip(nodes, spans, strict=True):
         keys, values = key[:, :, span], value[:, :, span]
-        if node.place is None:
+        if node.index is None:
             node.keys[module.layer_idx] = (keys.clone(), values.clone())
         before = [one.keys[module.layer_idx] for one in node.ancestors() if one.tokens]
         if before:

@@ -205,7 +205,7 @@ def retriever_card(model: Compact, size: int) -> str:
     """Return the card of a retriever whose file has ``size`` bytes, as Markdown."""
     facts = model.facts
     settings = {field.name: facts[field.name] for field in fields(RetrieverRecipe) if field.name in facts}
-    parts = len(model.kept.books)
+    parts = len(model.embeddings.books)
     return _with_recipe(
         "retriever", facts, RetrieverRecipe.recorded({"parts": parts, **settings}), relations=model.relations, parts=parts,
         texts=len(model.texts), kept=sum(map(len, model.triples)), encoder=model.encoder[0], signature=model.encoder[1],

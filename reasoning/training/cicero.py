@@ -68,7 +68,9 @@ def train_cicero(
     files = find_model(model, gguf=True)
     record = Record(task, kind_of(files), recipe.answers, recipe.source)
     if record.kind == "encoder" and task == "generate":
-        raise ModelError(f"the model {files.given!r} is an encoder, which writes nothing; give another kind, or --task choose")
+        raise ModelError(
+            f"the model {files.requested!r} is an encoder, which writes nothing; give another kind, or --task choose"
+        )
     opened = open_for(files, record, device=device, seed=recipe.seed)
     fits = fits_in(opened.tokenizer, recipe.source)
     if task == "generate":

@@ -270,7 +270,7 @@ def train_coherence(
     turns = _Turns(learnt, encoder, recipe.max_pairs, random, checkpoints, progress)
     trainer = _Trainer(turns, encoder, recipe, checkpoints, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
-    held_contrasts = {name: contrasts(split.held, recipe.copy_share, random) for name, split in splits.items()}
+    held_contrasts = {name: contrasts(split.held_out, recipe.copy_share, random) for name, split in splits.items()}
 
     count = counted(progress, "weighing the parts", sum(len(held_out.items) for held_out in held_contrasts.values()))
     near = [measure(held_out, parts, 1 / len(held_contrasts), count) for held_out in held_contrasts.values()]
@@ -280,7 +280,7 @@ def train_coherence(
             other_parts, _ = trainer.parts([corpus for corpus in splits if corpus != name], Path(scratch), f" without {name}")
             count = counted(progress, f"weighing the parts without {name}", len(held_out.items))
             far.append(measure(held_out, other_parts, 1 / len(held_contrasts), count))
-    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held)} for name, split in splits.items()}
+    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held_out)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS)
     header = {
         "format": FORMAT, "version": VERSION, "files": sums,

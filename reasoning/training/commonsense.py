@@ -224,7 +224,7 @@ def _sources(features: FeatureExtractor) -> dict[str, Any]:
     }  # fmt: skip
     model = features.language_model
     if model is not None:
-        local = Path(model.files.given).is_dir()
+        local = Path(model.files.requested).is_dir()
         result["language_model"] = {"signature": model.signature, "id": None if local else model.files.name}
     return result
 

@@ -32,7 +32,7 @@ class Split(NamedTuple):
     """A corpus, split into dialogues to train on and held-out ones."""
 
     learnt: list[Dialogue]
-    held: list[Dialogue]
+    held_out: list[Dialogue]
 
 
 def corpus_of(name: str) -> str:

@@ -34,7 +34,7 @@ class Drawn(NamedTuple):
 def unlearnt(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
     """Return the dialogues held out by :func:`.coherence.train_coherence` under ``seed``, since it scores its training data
     higher."""
-    return {name: split.held for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
+    return {name: split.held_out for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
 
 
 def draw(corpora: Mapping[str, Sequence[Dialogue]], number: int, seed: int) -> Drawn:

@@ -71,7 +71,7 @@ def train_responder(
     random = np.random.default_rng(recipe.seed)
     splits = hold_out(corpora, random)
     learnt = [turns for split in splits.values() for turns in split.learnt]
-    held_out = [turns for split in splits.values() for turns in split.held]
+    held_out = [turns for split in splits.values() for turns in split.held_out]
     opened = open_causal(model, device=device)
     layers = math.ceil(_LEARNING * count_layers(opened.model)) if recipe.layers is None else recipe.layers
     trained = learn_on_top(opened.model, layers)

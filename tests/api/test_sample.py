@@ -60,7 +60,7 @@ def loaded(facts: list[Assertion], events: list[Assertion], tmp_path_factory: py
 def test_choices_are_an_instance_of_cicero() -> None:
     [one] = read_cicero(SAMPLE / "choices.jsonl", strict=True)
     assert isinstance(one, Instance)
-    assert (one.question.value, one.place, len(one.choices), one.correct) == ("motivation", 0, 3, ())
+    assert (one.question.value, one.target_index, len(one.choices), one.correct) == ("motivation", 0, 3, ())
 
 
 def test_concept_assertions_are_what_the_readme_says(facts: list[Assertion], graph: nx.Graph) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tacit.graph.errors import InputError
-from tacit.graph.questions import QUESTIONS, Instance, Question, question_of, target_place, without_speaker
+from tacit.graph.questions import QUESTIONS, Instance, Question, question_of, target_index, without_speaker
 
 PAPER = [
     "What is or could be the cause of target?",
@@ -42,15 +42,15 @@ def test_the_letter_of_a_speaker_is_dropped() -> None:
 
 def test_the_target_is_found_by_its_words() -> None:
     dialogue = ["A: Yes .", "B: Why not go ?", "A: Yes .", "B: I like tea , a lot ."]
-    assert target_place(dialogue, "Yes .") == 2
-    assert target_place(dialogue, "Why not, go?") == 1
-    assert target_place(dialogue, "I like tea") == 3
-    assert target_place(dialogue, "nothing of this") == 0
+    assert target_index(dialogue, "Yes .") == 2
+    assert target_index(dialogue, "Why not, go?") == 1
+    assert target_index(dialogue, "I like tea") == 3
+    assert target_index(dialogue, "nothing of this") == 0
 
 
 def test_an_instance_keeps_what_it_is_given() -> None:
     one = Instance(**GIVEN, correct=[1, 0, 1], human=[1])
-    assert (one.question, one.correct, one.human, one.place) == (Question.CAUSE, (0, 1), (1,), 1)
+    assert (one.question, one.correct, one.human, one.target_index) == (Question.CAUSE, (0, 1), (1,), 1)
 
 
 @pytest.mark.parametrize(

@@ -326,7 +326,7 @@ def test_rows_of_the_wrong_width(written: Callable[..., Path]) -> None:
     assert len(list(reader)) == 1
     assert reader.report.rejected == {"4 cells under 3 columns": 1}
     assert reader.report.dropped == {"no name": 1}
-    assert reader.report.rejects[0].place.endswith(":2")
+    assert reader.report.rejects[0].location.endswith(":2")
 
 
 def test_bytes_that_are_no_text(written: Callable[..., Path]) -> None:

@@ -56,9 +56,9 @@ class BertScore(Compared):
         layers = model.config.num_hidden_layers
         self.layer = BEST_LAYERS.get(files.name, layers) if layer is None else layer
         if not isinstance(self.layer, int) or not 0 <= self.layer <= layers:
-            raise InputError(f"the layer of the encoder {files.given!r} must be from 0 to {layers}, not {self.layer}")
+            raise InputError(f"the layer of the encoder {files.requested!r} must be from 0 to {layers}, not {self.layer}")
         if not tokenizer.is_fast:
-            raise ModelError(f"the tokenizer of {files.given!r} gives no offsets; give an encoder with a fast tokenizer")
+            raise ModelError(f"the tokenizer of {files.requested!r} gives no offsets; give an encoder with a fast tokenizer")
         self.files = files
         self._model = model
         self._tokenizer = tokenizer

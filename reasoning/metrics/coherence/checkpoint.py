@@ -207,6 +207,6 @@ def open_encoder_of(checkpoint: Checkpoint, encoder: str | Path | None, *, devic
     if opened.signature != trained_over["signature"]:
         raise ModelError(
             f"the checkpoint {str(checkpoint.folder)!r} was trained over the encoder {trained_over['signature']}, and"
-            f" {opened.files.given!r} is {opened.signature}; give the encoder that it was trained over"
+            f" {opened.files.requested!r} is {opened.signature}; give the encoder that it was trained over"
         )
     return opened

@@ -81,11 +81,11 @@ def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch)
     assert (len(column.values), len(kept.listed), column.number) == (200, 50, 5_000)
     assert column.mean == pytest.approx(2_499.5)
     assert 2_000 < column.quantiles()[3] < 3_000
-    drawn = [listed.place for listed in kept.listed]
+    drawn = [listed.index for listed in kept.listed]
     assert len(set(drawn)) == 50
     assert np.mean(drawn) == pytest.approx(2_500, abs=700)
-    assert [listed.place for listed in fed(numbers).listed] == drawn
-    assert [listed.place for listed in fed(numbers, seed=1).listed] != drawn
+    assert [listed.index for listed in fed(numbers).listed] == drawn
+    assert [listed.index for listed in fed(numbers, seed=1).listed] != drawn
 
 
 def test_lines_without_scores_are_counted() -> None:

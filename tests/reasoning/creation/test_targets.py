@@ -78,13 +78,13 @@ def test_targets_of_a_dialogue() -> None:
     found = Counter()
     for seed in range(200):
         targets = choose_targets(DIALOGUE, weights_of(DIALOGUE), Random(seed))
-        places = [target.place for target in targets]
+        places = [target.turn for target in targets]
         assert places == sorted(set(places))
         assert not {4, 6} & set(places), "a turn that a later one repeats, or without words"
-        assert [target.place for target in targets if target.kind is Kind.LAST] == [8]
-        parts = [target.place // 3 for target in targets if target.kind is Kind.CENTRAL]
+        assert [target.turn for target in targets if target.kind is Kind.LAST] == [8]
+        parts = [target.turn // 3 for target in targets if target.kind is Kind.CENTRAL]
         assert len(parts) == len(set(parts)) == len(targets) // 2, "each from another segment"
-        kinds = {target.place: target.kind for target in targets}
+        kinds = {target.turn: target.kind for target in targets}
         assert 3 in kinds or Kind.OWN not in kinds.values(), "the longest comes first"
         found.update(kinds.items())
     own = {place for place, kind in found if kind is Kind.OWN}

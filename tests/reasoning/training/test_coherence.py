@@ -57,8 +57,8 @@ def test_a_tenth_is_held_out_of_each_corpus() -> None:
     found = hold_out(corpora, np.random.default_rng(0))
     for name, dialogues in corpora.items():
         split = found[name]
-        assert len(split.held) == len(dialogues) // 10
-        assert sorted([*split.learnt, *split.held]) == sorted(dialogues)
+        assert len(split.held_out) == len(dialogues) // 10
+        assert sorted([*split.learnt, *split.held_out]) == sorted(dialogues)
     assert found == hold_out(corpora, np.random.default_rng(0))
     assert found != hold_out(corpora, np.random.default_rng(1))
     for few in ({"one": tiny_dialogues(19)}, {}):

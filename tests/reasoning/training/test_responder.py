@@ -118,7 +118,7 @@ def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monke
     monkeypatch.setattr(room, "examples", caught)
     with pytest.raises(InterruptedError):
         train_responder(CORPORA, model, tmp_path / "out", replace(TINY, seed=3))
-    held = [turns for split in hold_out(CORPORA, np.random.default_rng(3)).values() for turns in split.held]
+    held = [turns for split in hold_out(CORPORA, np.random.default_rng(3)).values() for turns in split.held_out]
     assert len(held) == 8
     assert sorted([*seen, *held]) == sorted(turns for dialogues in CORPORA.values() for turns in dialogues)
 

@@ -40,7 +40,7 @@ class T5Extractor:
         batch_tokens: int | None,
     ) -> None:  # fmt: skip
         if tokenizer.pad_token_id is None:
-            raise ModelError(f"the tokenizer of {files.given!r} has no padding token; give a model that has one")
+            raise ModelError(f"the tokenizer of {files.requested!r} has no padding token; give a model that has one")
         self.files = files
         self.tokenizer = tokenizer
         self.max_length = max_length

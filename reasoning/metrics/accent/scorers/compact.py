@@ -67,7 +67,7 @@ class Compact:
     # For each relation the numbers of head and tail of each triple whose tail is in the pool, ascending, shape (n, 2).
     triples: tuple[NDArray[np.int64], ...]
     basis: Vectors  # projection of embeddings before quantisation, shape (d, rank)
-    kept: Quantised  # the quantised embeddings of the texts
+    embeddings: Quantised  # the quantised embeddings of the texts
     query: Tower  # query, key: the towers of heads and of tails
     key: Tower
     encoder: tuple[str, str]  # name and signature of the sentence encoder
@@ -85,8 +85,8 @@ def to_bytes(model: Compact) -> bytes:
     """Return the file of a model; equal models give equal bytes."""
     packed = zlib.compress("".join(f"{text}\n" for text in model.texts).encode("utf-8"), 9)
     arrays: dict[str, Any] = {
-        "codes": model.kept.codes,
-        "books": model.kept.books.astype(np.float16),
+        "codes": model.embeddings.codes,
+        "books": model.embeddings.books.astype(np.float16),
         "basis": model.basis.astype(np.float16),
         "members": np.concatenate([*model.members, np.zeros(0, dtype=np.int64)]).astype(np.int32),
         "sizes": np.array([len(rows) for rows in model.members], dtype=np.int32),

@@ -37,7 +37,7 @@ class KgBert:
 
     def __init__(self, files: ModelFiles, model: Any, tokenizer: Any) -> None:
         if model.config.num_labels != 2 or tokenizer.sep_token is None:
-            raise ModelError(f"the model {files.given!r} is not a KG-BERT; give one with two classes and a separator token")
+            raise ModelError(f"the model {files.requested!r} is not a KG-BERT; give one with two classes and a separator token")
         self.files = files
         self.model = model
         self.tokenizer = tokenizer

@@ -120,12 +120,12 @@ class Retriever(CompactScorer[RetrieverResult]):
         match = float(own @ self.model.query(head[None], relation)[0])
         rows = self.model.members[relation][self._best(ranks, self.pool)]
         rows = rows[rows != without]
-        cosines = self.model.kept.products(along(self.model.basis, tail), rows)
+        cosines = self.model.embeddings.products(along(self.model.basis, tail), rows)
         return Measurement(min(max(float(cosines.max(initial=0.0)), 0.0), 1.0), match, rows, cosines)
 
     def _ranks(self, head: Vectors, relation: int) -> Vectors:
         if relation not in self._keys:
-            vectors = self.model.kept.vectors(self.model.members[relation]) @ self.model.basis.T
+            vectors = self.model.embeddings.vectors(self.model.members[relation]) @ self.model.basis.T
             self._keys[relation] = self.model.key(vectors, relation)
         ranks: Vectors = self._keys[relation] @ self.model.query(head[None], relation)[0]
         return ranks
@@ -266,7 +266,7 @@ class Support(CompactScorer[TupleScore]):
             heads, head_at = np.unique(rows[:, 0], return_inverse=True)
             tails, tail_at = np.unique(rows[:, 1], return_inverse=True)
             # Contiguous copies: three times as fast to scan.
-            of_heads, of_tails = self.model.kept.part(heads), self.model.kept.part(tails)
+            of_heads, of_tails = self.model.embeddings.part(heads), self.model.embeddings.part(tails)
             self._triples[relation] = _Triples(heads, tails, of_heads, of_tails, head_at.ravel(), tail_at.ravel())
         return self._triples[relation]
 

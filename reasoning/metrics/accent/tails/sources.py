@@ -173,7 +173,7 @@ class CometTails:
         try:
             generated = self.comet.generate(queries)
         except Exception as error:  # torch and models raise errors of many types
-            return f"the COMET {self.comet.files.given} failed ({reason_of(error)}), so only the graph was used"
+            return f"the COMET {self.comet.files.requested} failed ({reason_of(error)}), so only the graph was used"
         answers.update(zip(queries, generated, strict=True))
         if self.remember and self.memory is not None:
             try:

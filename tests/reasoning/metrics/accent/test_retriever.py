@@ -130,7 +130,7 @@ def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -
     assert {(trained.texts[head], trained.texts[tail]) for head, tail in rows.tolist()} == {
         (head_form(head), statement(tail, relation)) for head, relation, tail in lesson() if relation == "xWant"
     }
-    vectors = trained.kept.vectors(np.arange(len(trained.texts)))
+    vectors = trained.embeddings.vectors(np.arange(len(trained.texts)))
     for head, tail in ((rows[0, 0], rows[0, 1]), (rows[0, 0], rows[-1, 1])):
         weights = [
             (exp((vectors[h] @ vectors[head] - 1) / HEAD_WIDTH), exp((vectors[t] @ vectors[tail] - 1) / TAIL_WIDTH))
@@ -149,7 +149,7 @@ def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
     support = Support(trained, WordEncoder().encode, encoder="words")
     number = trained.relations.index("xWant")
     rows = trained.triples[number]
-    head, tail = (trained.kept.vectors(rows[:1, side])[0] @ trained.basis.T for side in (0, 1))
+    head, tail = (trained.embeddings.vectors(rows[:1, side])[0] @ trained.basis.T for side in (0, 1))
     whole, witnesses = support.measure(head, number, tail)
     assert (witnesses[0].head, witnesses[0].tail) == tuple(rows[0])
     less, others = support.measure(head, number, tail, without=(int(rows[0, 0]), int(rows[0, 1])))
