@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 from support.correlating import agreement
 from tacit.graph import open_graph
-from tacit.reasoning import load_metric
 from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.metric import Accent
+from tacit.reasoning.metrics.accent.metric import make as make_accent
 from tacit.reasoning.metrics.accent.scorers.base import Found, Query, Triple, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part
@@ -287,7 +287,7 @@ def main() -> None:
             recorded = arguments.data / "atomic2020" / "comet-bart-generations.jsonl.gz"
             tables["comet"] = comet(resources, recorded, arguments.resamples)
         if "metric" in parts:
-            metrics = {scorer: load_metric("accent", graph, scorer=scorer) for scorer in ("blend", "compatibility", "retriever")}
+            metrics = {scorer: make_accent(graph, scorer=scorer) for scorer in ("blend", "compatibility", "retriever")}
             compatibility = metrics["compatibility"]
             metrics["compatibility, 0.5 without a tuple"] = Accent(
                 graph, compatibility.extractor, compatibility.scorer, profile="paper"

@@ -62,7 +62,7 @@ def markdown(agreements: dict[str, dict[str, Row]], kind: str) -> str:
     groups = list(next(iter(agreements.values())))
     lines = [f"| {kind.title()} | {' | '.join(groups)} |", "|---" * (len(groups) + 1) + "|"]
     lines += [
-        f"| {name} | {' | '.join(spelt(rows[group][kind]) if rows[group] else '–' for group in groups)} |"
+        f"| {name} | {' | '.join(spelt(row[kind]) if (row := rows[group]) else '–' for group in groups)} |"
         for name, rows in agreements.items()
     ]
     return "\n".join(lines)
@@ -77,7 +77,7 @@ def means(agreements: dict[str, dict[str, Row]], sizes: dict[str, int]) -> str:
         cells = []
         for dataset in sets:
             parts = [group for group in rows if group.startswith(f"{dataset}, ")] or [dataset]
-            values = [rows[part][kind].value if rows[part] else None for part in parts for kind in KINDS]
+            values = [row[kind].value if (row := rows[part]) else None for part in parts for kind in KINDS]
             cells.append(
                 "–" if None in values else f"{statistics.fmean(value or 0.0 for value in values):.3f}".replace("0.", ".", 1)
             )
@@ -102,7 +102,8 @@ def gains(scores: dict[str, Any], against: str, ratings: Any, groups: Groups, ta
         for parts in systems.values():
             parts_data = [(values[groups[part]], ratings[groups[part]], numbered(talks[groups[part]])) for part in parts]
             point = [
-                [kind.value for kind in correlate(part_scores, part_ratings)[:2]] for part_scores, part_ratings, _ in parts_data
+                [kind.value or 0.0 for kind in correlate(part_scores, part_ratings)[:2]]
+                for part_scores, part_ratings, _ in parts_data
             ]
             resampled = [
                 correlations(part_scores, part_ratings, groups=talk, resamples=resamples)[:, :2].mean(1)
@@ -163,15 +164,15 @@ def main() -> None:
         tables.append(gains(scores, arguments.against, ratings, groups, talks, arguments.resamples))
     print("\n\n".join(tables))
     if arguments.json:
-        plain = {name: {group: rows and {kind: correlation.to_dict() for kind, correlation in rows.items()}
+        plain = {name: {group: {kind: correlation.to_dict() for kind, correlation in rows.items()} if rows else None
                         for group, rows in groups_.items()}
                  for name, groups_ in agreements.items()}  # fmt: skip
         arguments.json.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     if arguments.shipped_card:
         shipped = {name: rows for name, rows in agreements.items() if name.endswith("shipped") or name == "similarity"}
         text = card(open_checkpoint().header, open_checkpoint().digest, path=None)
-        scores = "\n\n".join([means(shipped, sizes), *(markdown(shipped, kind) for kind in KINDS)])
-        (SHIPPED / "README.md").write_text(f"{text}\n## Agreement with people's ratings\n\n{scores}\n", encoding="utf-8")
+        tables_shown = "\n\n".join([means(shipped, sizes), *(markdown(shipped, kind) for kind in KINDS)])
+        (SHIPPED / "README.md").write_text(f"{text}\n## Agreement with people's ratings\n\n{tables_shown}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ def main() -> None:
     if arguments.json:
         plain = {
             name: {
-                row: by_kind and {kind: correlation.to_dict() for kind, correlation in by_kind.items()}
+                row: {kind: correlation.to_dict() for kind, correlation in by_kind.items()} if by_kind else None
                 for row, by_kind in table.items()
             }
             for name, table in correlations.items()
@@ -159,8 +159,8 @@ def write_card(sets: list[Set], correlations: dict[str, dict[str, Row]]) -> None
         row = correlations[data.name]["as shipped"]
         cells = [spelt(row[kind]) if row else "–" for kind in ("pearson", "spearman")]
         lines.append(f"| {data.name} | {len(data.ratings):,} | {' | '.join(cells)} |")
-    text = card(load_regressor(SHIPPED), path="", extra="\n".join(lines))
-    (SHIPPED / "README.md").write_text(text, encoding="utf-8")
+    text = card(load_regressor(SHIPPED), path="")
+    (SHIPPED / "README.md").write_text("\n".join([text, *lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -124,16 +124,17 @@ class Words:
     def text(self, number: int) -> str:
         """Return the word of this number."""
         beginning, ending = divmod(number, self._size)
-        return self._beginnings[beginning] + self._endings[ending]
+        text: str = self._beginnings[beginning] + self._endings[ending]
+        return text
 
 
 class Block(NamedTuple):
-    """Lines of one relation whose heads are of one language: ``count`` of them, with a form of :data:`_DETAILS`."""
+    """Lines of one relation whose heads are of one language: ``number`` of them, with a form of :data:`_DETAILS`."""
 
     relation: str
     language: str
     form: str
-    count: int
+    number: int
 
 
 def lines(count: int, seed: int = 0, real: Path | None = None) -> Iterator[str]:
@@ -163,16 +164,17 @@ def _blocks(count: int, shares: dict[str, float]) -> list[Block]:
         for code in sorted(shares):
             if form != "form" or code != "en":
                 blocks.append(Block(name, code, form, int((count - english) * share * shares[code])))
-    remainder = count - sum(block.count for block in blocks)
-    largest = max(range(len(blocks)), key=lambda index: blocks[index].count)
-    blocks[largest] = blocks[largest]._replace(count=blocks[largest].count + remainder)
+    remainder = count - sum(block.number for block in blocks)
+    largest = max(range(len(blocks)), key=lambda index: blocks[index].number)
+    blocks[largest] = blocks[largest]._replace(number=blocks[largest].number + remainder)
     return blocks
 
 
 def _hubs(rng: np.random.Generator, among: int, count: int) -> Numbers:
     """Draw ``count`` of ``among`` numbers by Zipf's law, the frequent ones at scattered places."""
     rank = np.exp(rng.random(count) * np.log(among)).astype(np.int64) - 1
-    return (rank * 7_919 + 13) % among
+    numbers: Numbers = (rank * 7_919 + 13) % among
+    return numbers
 
 
 def _lines(block: Block, vocabulary: dict[str, Words], rng: np.random.Generator) -> Iterator[str]:

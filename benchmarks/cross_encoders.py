@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from accent_table import Rows, area, correlated, deco, history_of, judged, percentiles, show, within_relations
+from accent_table import Rows, correlated, deco, history_of, judged, percentiles, show, within_relations
 from numpy.typing import NDArray
 from tacit.api.terminal.progress import Meter
 from tacit.reasoning.evaluation.agreement import conversations
@@ -30,6 +30,7 @@ from tacit.reasoning.metrics.baselines.cross_encoder import texts_of
 from tacit.reasoning.models.cross_encoder import RatingEncoder, open_cross_encoder
 from tacit.reasoning.training.corpora import k_folds
 from tacit.reasoning.training.cross_encoder import Example, train_cross_encoder
+from tacit.reasoning.training.llm_probe import agreement as area
 from tacit.reasoning.training.recipe import RatingRecipe
 
 Floats = NDArray[np.float64]

@@ -127,11 +127,14 @@ def distances(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeGrap
         *labelled,
         ("igraph", (clock.rate(engine.pairs, single, 1), clock.rate(engine.matrix, work.sets, 100))),
         ("embedded, SHORTEST", (clock.rate(lambda batch: one_by_one(embedded, batch), single, 1), None)),
-        ("Neo4j, shortestPath one by one", (server and clock.rate(lambda batch: unwound(server, batch), single, 1), None)),
+        (
+            "Neo4j, shortestPath one by one",
+            (clock.rate(lambda batch: unwound(server, batch), single, 1) if server else None, None),
+        ),
         *(
             (
                 f"Neo4j, shortestPath UNWIND of {size:,}",
-                (server and clock.rate(lambda batch: unwound(server, batch), batches(work.pairs, size), size), None),
+                (clock.rate(lambda batch: unwound(server, batch), batches(work.pairs, size), size) if server else None, None),
             )
             for size in UNWOUND
         ),
@@ -149,7 +152,7 @@ def surroundings(index: IndexGraph, embedded: KnowledgeGraph, server: KnowledgeG
         return lambda word: graph.neighbours(word, 2, 10)
 
     def counted(graph: KnowledgeGraph) -> Callable[[Any], Any]:
-        return lambda sets: graph.count_triples(*sets, 2)
+        return lambda sets: graph.count_triples(sets[0], sets[1], 2)
 
     rows: list[Rates] = []
     for name, graph in (("index", index), ("embedded", embedded), ("Neo4j", server)):

@@ -32,8 +32,10 @@ from tacit.graph.open import open_graph
 from tacit.loaders import Judgement as Judged
 from tacit.loaders import read_judgements
 from tacit.reasoning import load_metric
+from tacit.reasoning.base import Metric
 from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.evaluation.correlation import spelt
+from tacit.reasoning.metrics.coherence.metric import make as make_coherence
 from tacit.reasoning.metrics.judgement import (
     MODEL_FILE,
     PROBE,
@@ -41,10 +43,10 @@ from tacit.reasoning.metrics.judgement import (
     Judgement,
     JudgementPrompt,
     Pair,
-    States,
     models_folder,
 )
 from tacit.reasoning.metrics.overall import Overall
+from tacit.reasoning.models.asking import States
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.models.layers import count_layers
 from tacit.reasoning.models.linear_probe import Probe
@@ -153,7 +155,8 @@ def main() -> None:
     causal = open_causal(arguments.model, dtype=arguments.dtype)
     probe, prompt, layers = PROBE.open(arguments.probe), JudgementPrompt(causal), layers_to_try(count_layers(causal.model))
     graph = None if arguments.graph is None else open_graph(arguments.graph)
-    others = {name: load_metric(name) for name in ("coherence", "similarity")}
+    coherence = make_coherence()
+    others: dict[str, Metric] = {"coherence": coherence, "similarity": load_metric("similarity")}
     if graph is not None:
         others["grounding"] = load_metric("grounding", graph)
     result: dict[str, Any] = {"sets": {}, "pairs": {}}
@@ -161,7 +164,7 @@ def main() -> None:
         folder = arguments.states or Path(scratch)
         both = [pair for good, bad in zip(sides["sensible"], sides["senseless"], strict=True) for pair in (good, bad)]
         values = judged_by(read_states(both, prompt, layers, folder), probe, layers)
-        overall = Overall(Judgement(causal, probe, gains=True), others["coherence"])
+        overall = Overall(Judgement(causal, probe, gains=True), coherence)
         for name, metric in {**others, "overall": overall}.items():
             values[name] = np.array([score.value for score in metric.score_batch(both)])
         kinds = np.array([row["kind"] for row in rows])
@@ -181,7 +184,7 @@ def main() -> None:
             talks = conversations([(one.history, one.response) for one in judged])
             found = {one: agreement(each, ratings, talks, arguments.resamples, arguments.seed) for one, each in values.items()}
             result["sets"][name] = {
-                one: row and {kind: asdict(value) for kind, value in row.items()} for one, row in found.items()
+                one: {kind: asdict(value) for kind, value in row.items()} if row else None for one, row in found.items()
             }
             print(f"\n{name}, {len(judged)} responses")
             for one, row in found.items():

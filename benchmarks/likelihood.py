@@ -48,7 +48,9 @@ def save_model(folder: Path, dialogues: list[list[str]]) -> Path:
 
     bpe = ByteLevelBPETokenizer()
     bpe.train_from_iterator((turn for turns in dialogues for turn in turns), vocab_size=VOCABULARY, special_tokens=[END])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, eos_token=END, bos_token=END)
+    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=bpe._tokenizer, eos_token=END, bos_token=END
+    )
     torch.manual_seed(0)
     sizes = GPT2Config(
         vocab_size=len(tokenizer), n_positions=1024, n_embd=256, n_layer=4, n_head=4, bos_token_id=0, eos_token_id=0

@@ -19,8 +19,8 @@ from pathlib import Path
 from accent_table import Rows, deco, metric, show
 from tacit.api.terminal.progress import Meter
 from tacit.graph import open_graph
-from tacit.reasoning import load_metric
 from tacit.reasoning.metrics.accent.metric import Accent
+from tacit.reasoning.metrics.accent.metric import make as make_accent
 from tacit.reasoning.metrics.accent.scorers.base import Triple, TupleScore, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.language_models import LlmProbe, open_llm_probe
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
@@ -79,7 +79,7 @@ def main() -> None:
     with open_graph(arguments.graph) as graph, Meter("scoring", noun="tuples") as meter:
         probe = Watched(opened, meter)
         closeness = ScorerResources(graph).scorer("retriever")
-        blend = load_metric("accent", graph, scorer="blend")
+        blend = make_accent(graph, scorer="blend")
         probing = Accent(graph, blend.extractor, probe)
         tables: dict[str, Rows] = {
             "deco": deco({"retriever: closeness": closeness, "llm-probe": probe}, dialogues, arguments.resamples),

@@ -21,10 +21,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-try:
-    from benchmarks import conceptnet_file
-except ImportError:  # run as a file
-    import conceptnet_file  # type: ignore[no-redef]
+import conceptnet_file
 
 
 class Measure(NamedTuple):

@@ -255,9 +255,9 @@ def main() -> None:
     if not pairs:
         parser.error(f"no reply is changed by the rules {', '.join(rules)}; choose from {', '.join(RULES)}")
     texts = list(dict.fromkeys(one for rows in pairs.values() for pair in rows for one in pair))
-    named = [name for name in arguments.metrics.split(",") if name]
+    asked = [name for name in arguments.metrics.split(",") if name]
     ready = [one.name for one in describe_metrics() if "references" not in one.needs and (one.ready or one.missing == "a graph")]
-    names = named or [name for name in ready if arguments.graph or not KINDS[name].graph]
+    names = asked or [name for name in ready if arguments.graph or not KINDS[name].graph]
     print(f"| metric | {' | '.join(f'{rule} ({len(rows)})' for rule, rows in pairs.items())} |")
     print("|---" * (len(pairs) + 1) + "|")
     for name in names:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from tacit.graph.model import Assertion
 
 NODES = 1_170_000
@@ -35,10 +36,11 @@ _WEIGHT_SHARES = (0.70, 0.12, 0.06, 0.04, 0.04, 0.02, 0.01, 0.01)
 _SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 
 
-def _power_law(random: np.random.Generator, nodes: int, count: int, exponent: float) -> np.ndarray:
+def _power_law(random: np.random.Generator, nodes: int, count: int, exponent: float) -> NDArray[np.int64]:
     """Draw ``count`` nodes, node k with probability proportional to (k + 1) ** -exponent."""
     edges = np.cumsum(np.arange(1, nodes + 1, dtype=np.float64) ** -exponent)
-    return np.searchsorted(edges, random.random(count) * edges[-1]).clip(0, nodes - 1)
+    drawn: NDArray[np.int64] = np.searchsorted(edges, random.random(count) * edges[-1]).clip(0, nodes - 1)
+    return drawn
 
 
 def word(number: int) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.graph import open_graph
-from tacit.graph.protocol import TailsInBulk
+from tacit.graph.protocol import LinksEvents, TailsInBulk
 from tacit.graph.relations import relations_of
 
 
@@ -39,14 +39,13 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=1)
     arguments = parser.parse_args()
     with open_graph(arguments.graph, engine="store") as store:
-        if not isinstance(store, TailsInBulk):
+        if not (isinstance(store, TailsInBulk) and isinstance(store, LinksEvents)):
             raise SystemExit(f"not measured: {arguments.graph} does not answer for many events at once")
         bulk, relations = store, sorted(relations_of(store))
         all_events = sorted(store.events())
         events = all_events[:: max(1, len(all_events) // arguments.events)][: arguments.events]
         for event in events:
-            single, in_bulk = store.tails(event), bulk.tails_many([event], relations)
-            if sorted(single) != sorted(in_bulk):
+            if sorted(store.tails(event)) != sorted(bulk.tails_many([event], relations)):
                 raise SystemExit(f"the two queries differ on {event}")
         rows = {
             "one node": medians(store.tails, events, arguments.repeat),

@@ -43,8 +43,8 @@ def links(index: IndexGraph) -> tuple[np.ndarray, np.ndarray]:
     return owners[counted_once], arrays["neighbour"][counted_once]
 
 
-def batches(items: Sequence[Any], size: int) -> list[Any]:
-    """Return batches of ``size``, without the incomplete last one."""
+def batches(items: Any, size: int) -> list[Any]:
+    """Return batches of ``size`` of a sequence or an array, without the incomplete last one."""
     return [items[start : start + size] for start in range(0, len(items) - size + 1, size)]
 
 

@@ -87,5 +87,5 @@ def constrain(url: str, password: str, statements: Path) -> None:
     with neo4j.GraphDatabase.driver(url, auth=("neo4j", password)) as driver, driver.session() as session:
         for statement in statements.read_text(encoding="utf-8").split(";\n"):
             if statement.strip():
-                session.run(statement).consume()  # type: ignore[arg-type]
+                session.run(statement).consume()
         session.run("CALL db.awaitIndexes(600)").consume()

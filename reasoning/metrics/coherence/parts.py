@@ -30,9 +30,9 @@ NO_HISTORY = "the history is empty"
 
 
 class Turn(NamedTuple):
-    """A non-blank turn of the history, and its index in the history, from 0."""
+    """A non-blank turn of the history, and its position in the history, from 0."""
 
-    index: int
+    position: int
     text: str
 
 
@@ -112,7 +112,9 @@ class Similarity:
         vectors = self.encoder.encode(texts).astype(np.float64).reshape(len(items), 2, self.encoder.dimension)
         values = np.clip(np.einsum("nd,nd->n", vectors[:, 0], vectors[:, 1]), -1, 1).tolist()
         return [
-            Measure(value, (Piece("feature", value, value, turn=turn.index, name="cosine to the last turn"),) if explain else ())
+            Measure(
+                value, (Piece("feature", value, value, turn=turn.position, name="cosine to the last turn"),) if explain else ()
+            )
             for value, turn in zip(values, last, strict=True)
         ]
 
@@ -162,7 +164,7 @@ class Repetition:
         words = Counter(word.text for word in words_of(item.response))
         if words.total() < LEAST_WORDS:
             return Measure(0.0)
-        best, index = max((overlap(words, turn.text), turn.index) for turn in spoken_turns(item)[-LAST_TURNS:])
+        best, index = max((overlap(words, turn.text), turn.position) for turn in spoken_turns(item)[-LAST_TURNS:])
         value = min(max((best - LOW) / (HIGH - LOW), 0.0), 1.0)
         if not value or not explain:
             return Measure(value)
@@ -245,7 +247,7 @@ def _piece(turn: Turn, caller: Term, response: str, called: Term, weight: float,
         (caller_mention.concept, called_mention.concept),
         (Assertion(caller_mention.concept, RELATION, called_mention.concept, weight, "tacit"),),
     )
-    return Piece("term", weight, share, called_mention, turn.index, caller_mention, 1, edge, asserted=False)
+    return Piece("term", weight, share, called_mention, turn.position, caller_mention, 1, edge, asserted=False)
 
 
 def _mention(text: str, term: Term) -> Mention:
@@ -308,7 +310,7 @@ class Selection:
 def _pieces(summands: Sequence[float], turns: Sequence[Turn]) -> tuple[Piece, ...]:
     """Return the contribution of each turn, and of the bias, to the cosine; a missing turn contributes nothing."""
     last, before, bias = (Piece("feature", part, part, name=name) for part, name in zip(summands, _NAMES, strict=True))
-    contributions = [replace(piece, turn=turn.index) for piece, turn in zip((last, before), turns, strict=False)]
+    contributions = [replace(piece, turn=turn.position) for piece, turn in zip((last, before), turns, strict=False)]
     return (*contributions, bias)
 
 
