@@ -72,27 +72,27 @@ class Set:
 
     @property
     def ratings(self) -> Floats:
-        return np.array([one.rating for one in self.judged], np.float64)
+        return np.array([row.rating for row in self.judged], np.float64)
 
     @property
     def groups(self) -> NDArray[np.int64]:
-        return conversations([(one.history, one.response) for one in self.judged])
+        return conversations([(row.history, row.response) for row in self.judged])
 
 
-def read_sets(given: Path) -> list[Set]:
+def read_sets(data: Path) -> list[Set]:
     """Return the sets of a judgement file, or of all in a folder by name; in a folder, files without ratings are left out.
 
     Raises:
         InputError: the file cannot be read.
     """
-    found: dict[tuple[str, str], Set] = {}
-    inside = given / "judgements" if (given / "judgements").is_dir() else given
-    paths = [given] if given.is_file() else sorted(path for path in inside.glob("*") if path.name.endswith(SUFFIXES))
+    sets: dict[tuple[str, str], Set] = {}
+    inside = data / "judgements" if (data / "judgements").is_dir() else data
+    paths = [data] if data.is_file() else sorted(path for path in inside.glob("*") if path.name.endswith(SUFFIXES))
     for path in paths:
         try:
             rows = list(read_judgements(path))
         except InputError:
-            if given.is_file():
+            if data.is_file():
                 raise
             continue
         for row in rows:
@@ -102,19 +102,19 @@ def read_sets(given: Path) -> list[Set]:
                 Item(row.history, row.response)
             except InputError:
                 continue
-            found.setdefault((path.name, row.dataset), Set(row.dataset, path, [])).judged.append(row)
-    return list(found.values())
+            sets.setdefault((path.name, row.dataset), Set(row.dataset, path, [])).judged.append(row)
+    return list(sets.values())
 
 
 class Scores:
     """The values of one metric, kept in a folder by batch, so that a run that was stopped continues.
 
     Attributes:
-        kept: number of values that were on disk already.
+        read_again: number of values that were on disk already.
     """
 
     def __init__(self, metric: Metric, folder: Path) -> None:
-        self.metric, self.folder, self.kept = metric, folder, 0
+        self.metric, self.folder, self.read_again = metric, folder, 0
         self.signature = str(without_reference(metric.signature))
 
     def of(self, judged: list[Judgement]) -> list[float]:
@@ -123,7 +123,7 @@ class Scores:
         name = hashlib.sha256(json.dumps([self.signature, batch]).encode()).hexdigest()[:24]
         path = self.folder / f"{self.metric.name}.{name}.json"
         if path.is_file():
-            self.kept += len(batch)
+            self.read_again += len(batch)
             return [float(value) for value in json.loads(path.read_text(encoding="utf-8"))]
         values = [float(score.value) for score in self.metric.score_batch(batch)]
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -131,26 +131,26 @@ class Scores:
         return values
 
 
-def figures_of(values: Floats, one: Set, number: int, resamples: int, seed: int, signature: str) -> tuple[SetFigures, Floats]:
+def figures_of(values: Floats, dataset: Set, number: int, resamples: int, seed: int, signature: str) -> tuple[SetFigures, Floats]:
     """Return the figures of one metric on set ``number``, and the two correlations in each resample."""
     known = np.isfinite(values)
-    ratings, groups = one.ratings[known], np.unique(one.groups[known], return_inverse=True)[1]
+    ratings, groups = dataset.ratings[known], np.unique(dataset.groups[known], return_inverse=True)[1]
     n, clusters = int(known.sum()), int(groups.max() + 1) if known.any() else 0
     if undefined(values[known], ratings):
-        return SetFigures(one.name, n, len(values) - n, clusters, Correlation(), Correlation(), signature), np.empty((0, 2))
+        return SetFigures(dataset.name, n, len(values) - n, clusters, Correlation(), Correlation(), signature), np.empty((0, 2))
     drawn = correlations(values[known], ratings, groups=groups, resamples=resamples, seed=seed + number)
     pearson, spearman, _ = with_intervals(correlate(values[known], ratings), drawn)
-    return SetFigures(one.name, n, len(values) - n, clusters, pearson, spearman, signature), drawn[:, :2]
+    return SetFigures(dataset.name, n, len(values) - n, clusters, pearson, spearman, signature), drawn[:, :2]
 
 
 def mean_of(sets: list[SetFigures], drawn: list[Floats]) -> Figures:
     """Return the figures of a metric: the mean over its sets within each resample gives the interval of the mean."""
-    counted = [(one, part) for one, part in zip(sets, drawn, strict=True) if len(part)]
+    counted = [(figures, part) for figures, part in zip(sets, drawn, strict=True) if len(part)]
     if not counted:
         return Figures(Correlation(), Correlation(), tuple(sets))
     within = np.mean([part for _, part in counted], axis=0)
     means = [
-        Correlation(float(np.mean([getattr(one, kind).value for one, _ in counted])), *interval(within[:, column]))
+        Correlation(float(np.mean([getattr(figures, kind).value for figures, _ in counted])), *interval(within[:, column]))
         for column, kind in enumerate(("pearson", "spearman"))
     ]
     return Figures(means[0], means[1], tuple(sets))
@@ -159,47 +159,51 @@ def mean_of(sets: list[SetFigures], drawn: list[Floats]) -> Figures:
 def rounded(figures: Figures) -> dict[str, Any]:
     """Return figures as plain values for JSON: correlations and intervals with four decimals, without p-values."""
     row = figures.to_dict()
-    for one in (row, *row["sets"]):
+    for figures_row in (row, *row["sets"]):
         for kind in ("pearson", "spearman"):
-            one[kind] = {name: None if value is None else round(value, 4) for name, value in one[kind].items()}
+            values = figures_row[kind].items()
+            figures_row[kind] = {name: None if value is None else round(value, 4) for name, value in values}
     return row
 
 
-def table(found: dict[str, Figures], kind: str) -> Iterator[str]:
+def table(figures_of_metrics: dict[str, Figures], kind: str) -> Iterator[str]:
     """Yield the lines of a Markdown table: a row for each metric, a column for each set, and the mean."""
-    names = [one.name for one in next(iter(found.values())).sets]
+    names = [of_set.name for of_set in next(iter(figures_of_metrics.values())).sets]
     yield f"| {kind.title()} | {' | '.join(names)} | mean |"
     yield "|---" * (len(names) + 2) + "|"
-    for metric, figures in sorted(found.items(), key=lambda row: -row[1].mean):
-        cells = [spelt(getattr(one, kind)) + ("*" if one.name in KINDS[metric].chosen_on else "") for one in figures.sets]
+    for metric, figures in sorted(figures_of_metrics.items(), key=lambda row: -row[1].mean):
+        chosen_on = KINDS[metric].chosen_on
+        cells = [spelt(getattr(of_set, kind)) + ("*" if of_set.name in chosen_on else "") for of_set in figures.sets]
         yield f"| `{metric}` | {' | '.join(cells)} | {spelt(getattr(figures, kind))} |"
 
 
-def write(found: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]], resamples: int, seed: int) -> None:
+def write(measured: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]], resamples: int, seed: int) -> None:
     """Put the figures beside those of metrics that were measured before; a run without a graph keeps the graph of those."""
-    kept = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"metrics": {}, "graph": []}
-    before = kept["metrics"]
-    files = {one.file.name: hashlib.sha256(one.file.read_bytes()).hexdigest() for one in sets}
-    rows = {name: rounded(found[name]) if name in found else before[name] for name in KINDS if name in found or name in before}
+    stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"metrics": {}, "graph": []}
+    before = stored["metrics"]
+    paths = {dataset.file for dataset in sets}
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+    rows = {name: rounded(measured[name]) if name in measured else before[name] for name in KINDS if name in measured | before}
     head = {"command": "python benchmarks/agreement.py GRAPH DATA_DIR --write", "resamples": resamples, "seed": seed}
-    text = json.dumps({**head, "files": files, "graph": graph or kept["graph"], "metrics": rows}, indent=1)
+    text = json.dumps({**head, "files": files, "graph": graph or stored["graph"], "metrics": rows}, indent=1)
     FILE.write_text(text + "\n", encoding="utf-8")
 
 
 def report() -> str:
     """Return the part of benchmarks/REPORT.md that follows from the figures and references that ship."""
-    kept = json.loads(FILE.read_text(encoding="utf-8"))
-    found = dict(shipped_figures())
-    tables = ["\n".join(table(found, kind)) for kind in ("pearson", "spearman")]
-    files = ["| file | sha256 |", "|---|---|", *(f"| {name} | `{digest}` |" for name, digest in kept["files"].items())]
+    stored = json.loads(FILE.read_text(encoding="utf-8"))
+    figures = dict(shipped_figures())
+    tables = ["\n".join(table(figures, kind)) for kind in ("pearson", "spearman")]
+    files = ["| file | sha256 |", "|---|---|", *(f"| {name} | `{digest}` |" for name, digest in stored["files"].items())]
     references = [
         "| reference | true | random | true above random | percentile of the median random response |",
         "|---|---|---|---|---|",
     ]
     for name in KINDS:
-        for one in references_of(name, [SHIPPED]):
-            numbers = (*one.facts["responses"].values(), f"{one.above:.3f}".removeprefix("0"), f"{one.random_median:g}")
-            references.append(f"| `{name}`, {one.label} | {' | '.join(map(str, numbers))} |")
+        for reference in references_of(name, [SHIPPED]):
+            above = f"{reference.above:.3f}".removeprefix("0")
+            numbers = (*reference.facts["responses"].values(), above, f"{reference.random_median:g}")
+            references.append(f"| `{name}`, {reference.label} | {' | '.join(map(str, numbers))} |")
     return "\n\n".join([*tables, "\n".join(files), "\n".join(references)])
 
 
@@ -220,13 +224,13 @@ def choice_table(brief: bool = False) -> str:
         if brief and (figures is None or (not kind.graph and needs_of(kind) in needs)):
             continue
         needs.append(needs_of(kind))
-        star = "*" if figures and {one.name for one in figures.sets} & set(kind.chosen_on) else ""
-        agreement = [spelt(one, 2) + star for one in (figures.pearson, figures.spearman)] if figures else ["", ""]
+        star = "*" if figures and {of_set.name for of_set in figures.sets} & set(kind.chosen_on) else ""
+        agreement = [spelt(correlation, 2) + star for correlation in (figures.pearson, figures.spearman)] if figures else ["", ""]
         cells = [f"`{name}`", kind.summary.removesuffix("."), *agreement]
         if not brief:
             cells[2:2] = [kind.range, kind.better or "neither", ", ".join(needs_of(kind)) or "nothing"]
-            found = references_of(name, [SHIPPED])
-            cells.append(f"percentile {found[0].random_median:g}" if found else "")
+            references = references_of(name, [SHIPPED])
+            cells.append(f"percentile {references[0].random_median:g}" if references else "")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -280,46 +284,49 @@ def main() -> None:
     if not sets:
         print(f"not measured: there are no judgement files in {arguments.data}")
         return
-    given = [option.partition(".")[0] for option in arguments.option]
+    with_options = [option.partition(".")[0] for option in arguments.option]
     asked = [name for name in arguments.metrics.split(",") if name]
     names = asked or [
-        one.name
-        for one in describe_metrics()
-        if "references" not in one.needs and (one.ready or one.missing == "a graph" or one.name in given)
+        metric.name
+        for metric in describe_metrics()
+        if "references" not in metric.needs and (metric.ready or metric.missing == "a graph" or metric.name in with_options)
     ]
     names.sort(key=lambda name: HEAVY.index(name) if name in HEAVY else -1)
-    responses = sum(len(one.judged) for one in sets)
-    found: dict[str, Figures] = {}
+    responses = sum(len(dataset.judged) for dataset in sets)
+    measured: dict[str, Figures] = {}
     graph: list[dict[str, str]] = []
     for name in names:
         with open_reasoner(
-            [name], metric_options([one for one in arguments.option if one.startswith(f"{name}.")], [name], None),
+            [name], metric_options([option for option in arguments.option if option.startswith(f"{name}.")], [name], None),
             Address(arguments.graph, None, None, None), "auto", quiet=True,
         ) as reasoner:  # fmt: skip
             [metric] = reasoner.metrics
             if reasoner.graph is not None:
                 loads: list[Any] = list(reasoner.graph.manifest().loads)
-                graph = [{"loader": one.loader, "file": Path(one.file).name, "sha256": one.sha256} for one in loads]
+                graph = [{"loader": load.loader, "file": Path(load.file).name, "sha256": load.sha256} for load in loads]
             scores = Scores(metric, arguments.scores)
             rows, drawn = [], []
             start = time.perf_counter()
             with Meter(name, responses, noun="responses", quiet=not sys.stderr.isatty()) as meter:
-                for number, one in enumerate(sets):
+                for number, dataset in enumerate(sets):
                     values: list[float] = []
-                    for place in range(0, len(one.judged), BATCH):
-                        values += scores.of(one.judged[place : place + BATCH])
-                        meter.add(len(one.judged[place : place + BATCH]))
-                    row, within = figures_of(np.array(values), one, number, arguments.resamples, arguments.seed, scores.signature)
+                    for start_of_batch in range(0, len(dataset.judged), BATCH):
+                        batch = dataset.judged[start_of_batch : start_of_batch + BATCH]
+                        values += scores.of(batch)
+                        meter.add(len(batch))
+                    row, within = figures_of(
+                        np.array(values), dataset, number, arguments.resamples, arguments.seed, scores.signature
+                    )
                     rows.append(row)
                     drawn.append(within)
-            kept = f", {scores.kept:,} of its scores kept from before" if scores.kept else ""
+            kept = f", {scores.read_again:,} of its scores kept from before" if scores.read_again else ""
             print(f"{name}: {time.perf_counter() - start:.0f} s{kept}", file=sys.stderr, flush=True)
-        found[name] = mean_of(rows, drawn)
+        measured[name] = mean_of(rows, drawn)
     for kind in ("pearson", "spearman"):
-        print("\n".join(table(found, kind)), end="\n\n")
+        print("\n".join(table(measured, kind)), end="\n\n")
     print(f"{responses:,} ratings, {len(sets)} sets; {arguments.resamples:,} resamples over conversations, seed {arguments.seed}")
     if arguments.write:
-        write(found, sets, graph, arguments.resamples, arguments.seed)
+        write(measured, sets, graph, arguments.resamples, arguments.seed)
         shipped_figures.cache_clear()
         write_pages()
         print(f"written to {FILE}, README.md, docs/metrics.md and benchmarks/REPORT.md")

@@ -59,17 +59,17 @@ SETS = ("fed-turn", "grade-dailydialog-empathetic", "persona-zhao", "dailydialog
 
 def sampled(judged: list[Judged], number: int | None) -> list[Judged]:
     """Return the responses to the first histories, by the SHA-256 of their text, that have ``number`` responses or more."""
-    found: dict[str, list[Judged]] = {}
-    for one in judged:
-        text = "\n".join(turn for turn in one.history if turn.strip())
-        if text and one.response.strip():
-            found.setdefault(text, []).append(one)
-    kept: list[Judged] = []
-    for text in sorted(found, key=lambda text: hashlib.sha256(text.encode()).hexdigest()):
-        if number is not None and len(kept) >= number:
+    by_history: dict[str, list[Judged]] = {}
+    for row in judged:
+        text = "\n".join(turn for turn in row.history if turn.strip())
+        if text and row.response.strip():
+            by_history.setdefault(text, []).append(row)
+    sample: list[Judged] = []
+    for text in sorted(by_history, key=lambda text: hashlib.sha256(text.encode()).hexdigest()):
+        if number is not None and len(sample) >= number:
             break
-        kept += found[text]
-    return kept
+        sample += by_history[text]
+    return sample
 
 
 def read_pairs() -> list[dict[str, Any]]:
@@ -102,24 +102,24 @@ def speed(model: str, dtype: str, number: int) -> dict[str, float]:
     rows = read_pairs()[:number]
     replies = [row[side] for row in rows for side in ("sensible", "senseless")]
     histories = [
-        (*rows[place]["history"], *rows[place - 1]["history"], *rows[place - 2]["history"])[-4:] for place in range(len(rows))
+        (*rows[index]["history"], *rows[index - 1]["history"], *rows[index - 2]["history"])[-4:] for index in range(len(rows))
     ]
     layer = max(1, count_layers(causal.model) * 2 // 3)
-    one = [(turns, replies[place]) for place, turns in enumerate(histories)]
+    single = [(turns, replies[index]) for index, turns in enumerate(histories)]
     five = [
-        (turns, replies[(place + 7 * step) % len(replies)]) for place, turns in enumerate(histories[::5]) for step in range(5)
+        (turns, replies[(index + 7 * step) % len(replies)]) for index, turns in enumerate(histories[::5]) for step in range(5)
     ]
-    found = {}
-    prompt.read(one[:2], [layer])
-    for name, pairs in (("one response to a history", one), ("five responses to a history", five)):
+    rates = {}
+    prompt.read(single[:2], [layer])
+    for name, pairs in (("one response to a history", single), ("five responses to a history", five)):
         start = time.perf_counter()
         prompt.read(pairs, [layer])
-        found[name] = len(pairs) / (time.perf_counter() - start)
+        rates[name] = len(pairs) / (time.perf_counter() - start)
         start = time.perf_counter()
         for turns, response in pairs:
             prompt.read([(turns, response)], [layer], margins=True)
-        found[f"{name}, bare model, one by one"] = len(pairs) / (time.perf_counter() - start)
-    return found
+        rates[f"{name}, bare model, one by one"] = len(pairs) / (time.perf_counter() - start)
+    return rates
 
 
 def main() -> None:
@@ -144,7 +144,7 @@ def main() -> None:
     if arguments.data is None:
         print("not measured: name a folder of judgement files")
         return
-    numbers = {name: int(number) for name, _, number in (one.partition("=") for one in arguments.sample)}
+    numbers = {name: int(number) for name, _, number in (option.partition("=") for option in arguments.sample)}
     files = {name: arguments.data / "judgements" / f"{name}.jsonl.gz" for name in SETS}
     sets = {
         name: sampled([row for row in read_judgements(path) if isinstance(row, Judged)], numbers.get(name))
@@ -169,26 +169,30 @@ def main() -> None:
             values[name] = np.array([score.value for score in metric.score_batch(both)])
         kinds = np.array([row["kind"] for row in rows])
         print("| metric | all |", " | ".join(dict.fromkeys(kinds)), "|")
-        for name, each in values.items():
-            good, bad = each[0::2], each[1::2]
+        for name, scores in values.items():
+            good, bad = scores[0::2], scores[1::2]
             shares = [ordered(good, bad), *(ordered(good[kinds == kind], bad[kinds == kind]) for kind in dict.fromkeys(kinds))]
             result["pairs"][name] = shares
             print(f"| {name} | {' | '.join(f'{share:.2f}' for share in shares)} |")
         for name, judged in sets.items():
-            items = [Item(one.history, one.response) for one in judged]
+            items = [Item(row.history, row.response) for row in judged]
             values = judged_by(
-                read_states([pair_of(one.history, one.response) for one in judged], prompt, layers, folder), probe, layers
+                read_states([pair_of(row.history, row.response) for row in judged], prompt, layers, folder), probe, layers
             )
-            values |= {one: np.array([score.value for score in metric.score_batch(items)]) for one, metric in others.items()}
-            ratings = np.array([one.rating for one in judged])
-            talks = conversations([(one.history, one.response) for one in judged])
-            found = {one: agreement(each, ratings, talks, arguments.resamples, arguments.seed) for one, each in values.items()}
+            values |= {other: np.array([score.value for score in metric.score_batch(items)]) for other, metric in others.items()}
+            ratings = np.array([row.rating for row in judged])
+            talks = conversations([(row.history, row.response) for row in judged])
+            agreements = {
+                metric: agreement(scores, ratings, talks, arguments.resamples, arguments.seed)
+                for metric, scores in values.items()
+            }
             result["sets"][name] = {
-                one: {kind: asdict(value) for kind, value in row.items()} if row else None for one, row in found.items()
+                metric: {kind: asdict(value) for kind, value in row.items()} if row else None
+                for metric, row in agreements.items()
             }
             print(f"\n{name}, {len(judged)} responses")
-            for one, row in found.items():
-                print(f"| {one} | {' | '.join(spelt(value) for value in row.values()) if row else 'not defined'} |")
+            for score, row in agreements.items():
+                print(f"| {score} | {' | '.join(spelt(value) for value in row.values()) if row else 'not defined'} |")
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1, default=str) + "\n", encoding="utf-8")
 

@@ -87,20 +87,20 @@ def _verb_negated(text: str, nlp: Any) -> str:
     return ""
 
 
-def clause_negated(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
+def clause_negated(drawn: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
     """Return the response with its first clause negated, or without its negation; None when it has no verb."""
-    return first_change(one.response, (AFFIRMED, *_DENIED)) or _verb_negated(one.response, nlp) or None
+    return first_change(drawn.response, (AFFIRMED, *_DENIED)) or _verb_negated(drawn.response, nlp) or None
 
 
-def speakers_turned(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+def speakers_turned(drawn: Drawn, _: Any, __: np.random.Generator) -> str | None:
     """Return the response with first and second person exchanged, its beginning in capitals; None when it has neither."""
-    found = turned(one.response)
-    return found[:1].upper() + found[1:] or None
+    changed = turned(drawn.response)
+    return changed[:1].upper() + changed[1:] or None
 
 
-def repeated_turn(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+def repeated_turn(drawn: Drawn, _: Any, __: np.random.Generator) -> str | None:
     """Return the last turn of the history."""
-    return one.history[-1]
+    return drawn.history[-1]
 
 
 def dull_reply(_: Drawn, __: Any, random: np.random.Generator) -> str | None:
@@ -108,31 +108,31 @@ def dull_reply(_: Drawn, __: Any, random: np.random.Generator) -> str | None:
     return DULL[int(random.integers(len(DULL)))]
 
 
-def shuffled_words(one: Drawn, _: Any, random: np.random.Generator) -> str | None:
+def shuffled_words(drawn: Drawn, _: Any, random: np.random.Generator) -> str | None:
     """Return the words of the response in random order; None below four words."""
-    words = one.response.split()
-    return " ".join(words[place] for place in random.permutation(len(words)).tolist()) if len(words) > 3 else None
+    words = drawn.response.split()
+    return " ".join(words[index] for index in random.permutation(len(words)).tolist()) if len(words) > 3 else None
 
 
-def swapped_names(one: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
+def swapped_names(drawn: Drawn, nlp: Any, _: np.random.Generator) -> str | None:
     """Return the response with the names that the history has too replaced by names of another dialogue; None without any."""
-    names = shared_names(one.response, one.history, nlp)
-    if not names or not one.names:
+    names = shared_names(drawn.response, drawn.history, nlp)
+    if not names or not drawn.names:
         return None
-    found = one.response
-    for place, name in enumerate(names):
-        found = re.sub(rf"\b{re.escape(name)}\b", one.names[place % len(one.names)], found)
-    return found
+    changed = drawn.response
+    for index, name in enumerate(names):
+        changed = re.sub(rf"\b{re.escape(name)}\b", drawn.names[index % len(drawn.names)], changed)
+    return changed
 
 
-def question_for_a_question(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+def question_for_a_question(drawn: Drawn, _: Any, __: np.random.Generator) -> str | None:
     """Return a question of another dialogue; None unless the last turn asks one."""
-    return one.question if one.history[-1].rstrip().endswith("?") and one.question else None
+    return drawn.question if drawn.history[-1].rstrip().endswith("?") and drawn.question else None
 
 
-def random_reply(one: Drawn, _: Any, __: np.random.Generator) -> str | None:
+def random_reply(drawn: Drawn, _: Any, __: np.random.Generator) -> str | None:
     """Return a reply of another dialogue."""
-    return one.other
+    return drawn.other
 
 
 RULES: dict[str, Rule] = {
@@ -171,13 +171,13 @@ def dialogues_of(files: Sequence[str]) -> list[tuple[str, ...]]:
 def draw(dialogues: Sequence[tuple[str, ...]], number: int, seed: int, nlp: Any) -> Iterator[Drawn]:
     """Yield a reply of each of ``number`` random dialogues; what is taken from another is of the next one drawn."""
     random = np.random.default_rng(seed)
-    chosen = [dialogues[place] for place in random.permutation(len(dialogues))[: number + 1].tolist()]
+    chosen = [dialogues[index] for index in random.permutation(len(dialogues))[: number + 1].tolist()]
     for turns, other in itertools.pairwise(chosen):
-        place = int(random.integers(1, len(turns)))
+        index = int(random.integers(1, len(turns)))
         questions = [turn for turn in other if turn.rstrip().endswith("?")]
         names = [name for turn in other for name in names_in(nlp, turn)]
         yield Drawn(
-            turns[max(place - TURNS, 0) : place], turns[place], other[int(random.integers(1, len(other)))],
+            turns[max(index - TURNS, 0) : index], turns[index], other[int(random.integers(1, len(other)))],
             questions[0] if questions else "", tuple(dict.fromkeys(names)),
         )  # fmt: skip
 
@@ -189,17 +189,17 @@ def draw_named(dialogues: Sequence[tuple[str, ...]], number: int, seed: int, nlp
     """
     random = np.random.default_rng(seed)
     before: tuple[str, ...] = ()
-    found = 0
-    for turns in (dialogues[place] for place in random.permutation(len(dialogues)).tolist()):
-        for place in range(1, len(turns)):
-            history = turns[max(place - TURNS, 0) : place]
-            if _CAPITAL.search(turns[place]) and (names := shared_names(turns[place], history, nlp)):
+    yielded = 0
+    for turns in (dialogues[index] for index in random.permutation(len(dialogues)).tolist()):
+        for index in range(1, len(turns)):
+            history = turns[max(index - TURNS, 0) : index]
+            if _CAPITAL.search(turns[index]) and (names := shared_names(turns[index], history, nlp)):
                 if other := tuple(name for name in before if name not in names):
-                    yield Drawn(history, turns[place], "", "", other)
-                    found += 1
+                    yield Drawn(history, turns[index], "", "", other)
+                    yielded += 1
                 before = tuple(names)
                 break
-        if found == number:
+        if yielded == number:
             break
 
 
@@ -207,16 +207,16 @@ def pairs_of(
     drawn: Sequence[Drawn], named: Sequence[Drawn], nlp: Any, seed: int, rules: Sequence[str] = tuple(RULES)
 ) -> dict[str, list[tuple[Pair, Pair]]]:
     """Return for each of ``rules`` the real replies that it changes, and the changed ones; names are swapped in ``named``."""
-    found: dict[str, list[tuple[Pair, Pair]]] = {}
+    pairs: dict[str, list[tuple[Pair, Pair]]] = {}
     for number, (name, rule) in enumerate(RULES.items()):
         if name not in rules:
             continue
         random = np.random.default_rng([seed, number])
-        for one in named if name == "swapped names" else drawn:
-            changed = rule(one, nlp, random)
-            if changed is not None and changed.split() and changed.split() != one.response.split():
-                found.setdefault(name, []).append(((one.history, one.response), (one.history, changed)))
-    return found
+        for reply in named if name == "swapped names" else drawn:
+            changed = rule(reply, nlp, random)
+            if changed is not None and changed.split() and changed.split() != reply.response.split():
+                pairs.setdefault(name, []).append(((reply.history, reply.response), (reply.history, changed)))
+    return pairs
 
 
 def cell(wins: Sequence[float], seed: int) -> str:
@@ -254,14 +254,18 @@ def main() -> None:
     pairs = pairs_of(drawn, named, nlp, arguments.seed, rules)
     if not pairs:
         parser.error(f"no reply is changed by the rules {', '.join(rules)}; choose from {', '.join(RULES)}")
-    texts = list(dict.fromkeys(one for rows in pairs.values() for pair in rows for one in pair))
+    texts = list(dict.fromkeys(text for rows in pairs.values() for pair in rows for text in pair))
     asked = [name for name in arguments.metrics.split(",") if name]
-    ready = [one.name for one in describe_metrics() if "references" not in one.needs and (one.ready or one.missing == "a graph")]
+    ready = [
+        metric.name
+        for metric in describe_metrics()
+        if "references" not in metric.needs and (metric.ready or metric.missing == "a graph")
+    ]
     names = asked or [name for name in ready if arguments.graph or not KINDS[name].graph]
     print(f"| metric | {' | '.join(f'{rule} ({len(rows)})' for rule, rows in pairs.items())} |")
     print("|---" * (len(pairs) + 1) + "|")
     for name in names:
-        options = metric_options([one for one in arguments.option if one.startswith(f"{name}.")], [name], None)
+        options = metric_options([option for option in arguments.option if option.startswith(f"{name}.")], [name], None)
         address = Address(arguments.graph, None, None, None)
         with (
             open_reasoner([name], options, address, "auto", quiet=True) as reasoner,
@@ -276,7 +280,7 @@ def main() -> None:
         cells = []
         for rows in pairs.values():
             differences = [sign * (values[real] - values[changed]) for real, changed in rows]
-            wins = [(np.sign(one) + 1) / 2 for one in differences if np.isfinite(one)]
+            wins = [(np.sign(difference) + 1) / 2 for difference in differences if np.isfinite(difference)]
             cells.append(cell(wins, arguments.seed))
         print(f"| `{name}` | {' | '.join(cells)} |", flush=True)
 
