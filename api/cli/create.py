@@ -141,7 +141,7 @@ def choices(
     instances = list(records)
     records.report()
     candidates_of = [] if pool is None else _pool_candidates(pool, instances, strict)
-    problem = make_problem(instances, candidates_of, wrong=wrong, most=candidates, seed=seed)
+    problem = make_problem(instances, candidates_of, wrong=wrong, elsewhere=candidates, seed=seed)
     discriminator = _discriminator(problem, model, recipe, device)
     with Meter("filtering", (rounds + 3) * folds, noun="fits", quiet=quiet) as meter:
         filtered = filter_choices(

@@ -48,16 +48,16 @@ class Filtered:
 
 
 def make_problem(
-    instances: Sequence[Answered], given: Sequence[Sequence[str]] = (), *, wrong: int = 4, most: int = 50, seed: int = 0
+    instances: Sequence[Answered], extra: Sequence[Sequence[str]] = (), *, wrong: int = 4, elsewhere: int = 50, seed: int = 0
 ) -> Problem:
-    """Return the instances with candidates: their own wrong answers, given ones, and answers to the same question elsewhere.
+    """Return the instances with candidates: their own wrong answers, extra ones, and answers to the same question elsewhere.
 
     Candidates with the same words as a right answer of the instance, or as each other, are left out.
 
     Args:
-        given: for each instance candidates of the caller, all of which are used; empty: none for any.
+        extra: for each instance candidates of the caller, all of which are used; empty: none for any.
         wrong: least number of candidates that an instance needs.
-        most: most right answers to the same question about other dialogues, drawn at random for each instance.
+        elsewhere: largest number of right answers to the same question about other dialogues, drawn at random for each instance.
 
     Raises:
         InputError: an instance has fewer than ``wrong`` candidates, or there is no instance.
@@ -72,14 +72,14 @@ def make_problem(
     for number, instance in enumerate(instances):
         keys = {_key(text) for text in instance.right}
         candidates: list[str] = []
-        for text in (*instance.wrong, *(given[number] if given else ())):
+        for text in (*instance.wrong, *(extra[number] if extra else ())):
             if _key(text) not in keys:
                 keys.add(_key(text))
                 candidates.append(text)
         answers = known[instance.question]
         drawn = 0
         for index in np.random.default_rng([seed, 0, number]).permutation(len(answers)).tolist():
-            if drawn == most:
+            if drawn == elsewhere:
                 break
             dialogue, text = answers[index]
             if dialogue != instance.id and _key(text) not in keys:

@@ -18,12 +18,12 @@ GAP = 7.0
 
 
 class Paragraph(NamedTuple):
-    """A text of a box: at most ``most`` lines, with some ``(start, end)`` of it marked."""
+    """A text of a box: at most ``max_lines`` lines, with some ``(start, end)`` of it marked."""
 
     text: str
     size: float = TEXT
     style: str = ""
-    most: int = 3
+    max_lines: int = 3
     marks: Sequence[tuple[int, int]] = ()
 
 
@@ -54,7 +54,7 @@ class Box:
         self.rows = [
             (paragraph, start, row)
             for paragraph in paragraphs
-            for start, row in wrap(paragraph.text, paragraph.size, width - 2 * self._pad, paragraph.most)
+            for start, row in wrap(paragraph.text, paragraph.size, width - 2 * self._pad, paragraph.max_lines)
         ]
         text_width = max((width_of(row, paragraph.size) for paragraph, _, row in self.rows), default=0.0)
         self.width: float = text_width + 2 * self._pad if shrink else width
@@ -104,10 +104,10 @@ def _lead(size: float) -> float:
     return round(1.36 * size, 1)
 
 
-def small_box(style: str, text: str, width: float, *, name: str = "", size: float = TEXT, most: int = 2) -> Box:
+def small_box(style: str, text: str, width: float, *, name: str = "", size: float = TEXT, max_lines: int = 2) -> Box:
     """Return a box as wide as its text; ``name`` is its tooltip if it is another text."""
     shown = one_line(text) or "?"
-    box = Box(style, [Paragraph(shown, size, most=most)], width, shrink=True)
+    box = Box(style, [Paragraph(shown, size, max_lines=max_lines)], width, shrink=True)
     full_name = one_line(name or text)
     if [row for _, _, row in box.rows] != [full_name]:
         box.title = full_name
@@ -250,7 +250,7 @@ def _parts(chain: Chain, node: float) -> list[Box | _Segment]:
         if index and chain.steps:
             parts.append(_Segment(chain.steps[index - 1]))
         if text:
-            parts.append(small_box(styles[index], text, node, size=SMALL, most=4))
+            parts.append(small_box(styles[index], text, node, size=SMALL, max_lines=4))
     return parts
 
 

@@ -25,7 +25,7 @@ PathLikeRow = Path | Sequence[str]
 """A path, an assertion, or the texts or URIs of a head, a relation and a tail."""
 
 
-def draw_paths(paths: Iterable[PathLikeRow], *, width: int = 960, most: int = 12) -> Picture:
+def draw_paths(paths: Iterable[PathLikeRow], *, width: int = 960, limit: int = 12) -> Picture:
     """Return a picture of paths, in the given order; deterministic, byte for byte.
 
     Every line is an assertion with the name of its relation, and its arrow points from head to tail. Consecutive paths with the
@@ -35,13 +35,13 @@ def draw_paths(paths: Iterable[PathLikeRow], *, width: int = 960, most: int = 12
         paths: paths, assertions, or triples of texts or URIs.
         width: in pixels, 320..2,400; the picture is narrower if it needs less, and a path with too many hops for it continues
             in a row below.
-        most: number of paths that are drawn, 1..50; a line below says how many are left out.
+        limit: number of paths that are drawn, 1..50; a line below says how many are left out.
 
     Raises:
         InputError: there is no path, one of them is neither a path nor a triple of texts, or a number is out of range.
     """
     sheet = Sheet(width)
-    shown, left_out = first_of([_as_path(path) for path in paths], most, "path")
+    shown, left_out = first_of([_as_path(path) for path in paths], limit, "path")
     groups = [list(group) for _, group in groupby(shown, key=lambda path: path.nodes[0])]
     chains = [_chain(path, number) for number, group in enumerate(groups) for path in group]
     words = dict.fromkeys(word for chain in chains for word in (chain.left, chain.right) if word is not None)

@@ -78,7 +78,7 @@ def _cards(history: Sequence[str], response: str, scene: Scene, width: float, bo
             boxes[word] = small_box(side if word in joined else "open", word.text, width - 20, name=word.name)
         marks = [(len(one_line(f"{text[: word.start]}x")) - 1, len(one_line(text[: word.end]))) for word in words]
         head = Paragraph("response" if turn is None else f"turn {turn + 1}", SMALL, "quiet bold")
-        body = Paragraph(one_line(text) or "(empty)", most=_MOST_LINES, marks=marks)
+        body = Paragraph(one_line(text) or "(empty)", max_lines=_MOST_LINES, marks=marks)
         return Box("panel", [head, body], width, side=side, inside=[boxes[word] for word in inside])
 
     def remark(text: str, size: float) -> Box:

@@ -95,13 +95,13 @@ def fit(text: str, size: float, width: float, *, bold: bool = False) -> str:
     return text[: _fitting(text, size, width - width_of(ELLIPSIS, size))].rstrip() + ELLIPSIS
 
 
-def wrap(text: str, size: float, width: float, most: int) -> list[tuple[int, str]]:
-    """Wrap a text without line breaks in at most ``most`` lines, each with its offset; the rest is replaced by ``…``."""
+def wrap(text: str, size: float, width: float, max_lines: int) -> list[tuple[int, str]]:
+    """Wrap a text without line breaks in at most ``max_lines`` lines, each with its offset; the rest is replaced by ``…``."""
     lines: list[tuple[int, str]] = []
     start = end = 0
     for begin, stop in _words(text, size, width):
         if end > start and width_of(text[start:stop], size) > width:
-            if len(lines) + 1 == most:
+            if len(lines) + 1 == max_lines:
                 return [*lines, (start, fit(f"{text[start:end]} {text[begin:stop]}{ELLIPSIS}", size, width))]
             lines.append((start, text[start:end]))
             start = begin
@@ -165,13 +165,13 @@ def arrowhead(x: float, y: float, right: bool, style: str, thickness: float) -> 
     return f'<path d="M{px(x)} {px(y)}L{px(back)} {px(y - half)}V{px(y + half)}Z" class="tip {style}"/>'
 
 
-def first_of(rows: Sequence[Row], most: int, name: str) -> tuple[Sequence[Row], int]:
-    """Return the first ``most`` rows and the number of others; raise InputError unless there is a row and most is 1..50."""
-    if not 1 <= most <= MOST:
-        raise InputError(f"most must be from 1 to {MOST}, not {most}")
+def first_of(rows: Sequence[Row], limit: int, name: str) -> tuple[Sequence[Row], int]:
+    """Return the first ``limit`` rows and the number of others; raise InputError unless there is a row and limit is 1..50."""
+    if not 1 <= limit <= MOST:
+        raise InputError(f"limit must be from 1 to {MOST}, not {limit}")
     if not rows:
         raise InputError(f"there is no {name} to draw; give at least one")
-    return rows[:most], max(len(rows) - most, 0)
+    return rows[:limit], max(len(rows) - limit, 0)
 
 
 class Sheet:
@@ -193,9 +193,9 @@ class Sheet:
         """Add elements."""
         self._marks += filter(None, marks)
 
-    def write(self, text: str, size: float = TEXT, most: int = 3) -> None:
-        """Add a text below, in at most ``most`` lines."""
-        for _, row in wrap(one_line(text), size, self.inner, most):
+    def write(self, text: str, size: float = TEXT, max_lines: int = 3) -> None:
+        """Add a text below, in at most ``max_lines`` lines."""
+        for _, row in wrap(one_line(text), size, self.inner, max_lines):
             self.add(label(MARGIN, self.y + size, row, size, "quiet"))
             self.y += 1.36 * size
 

@@ -41,7 +41,7 @@ _LINE = 1.6
 _EVENTS = 3
 
 
-def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, most: int = 12) -> Picture:
+def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, limit: int = 12) -> Picture:
     """Return a picture of the answers about some turns, one below the other; deterministic, byte for byte.
 
     Blue lines are edges of the graph, grey dotted ones edges of a similar event, dashed ones a model's answers; an arrow
@@ -49,13 +49,13 @@ def draw_turns(turns: Sequence[TurnAnswers], *, width: int = 960, most: int = 12
 
     Args:
         width: in pixels, 240..2,400.
-        most: number of turns that are drawn, 1..50; a line below says how many are left out.
+        limit: number of turns that are drawn, 1..50; a line below says how many are left out.
 
     Raises:
         InputError: there is no turn, or a number is out of range.
     """
     sheet = Sheet(width, _NARROWEST)
-    shown, left_out = first_of(turns, most, "turn")
+    shown, left_out = first_of(turns, limit, "turn")
     for turn in shown:
         (_stacked if width < _STACKED else _side_by_side)(turn, sheet)
         sheet.y += _BETWEEN_TURNS
@@ -107,7 +107,10 @@ def _card(turn: TurnAnswers, width: float) -> Box:
     if (more := len(turn.events) - _EVENTS) > 0:
         events.append(Paragraph(f"and {more} more event{'s' if more > 1 else ''}", TINY, "quiet"))
     events = events or [Paragraph("no event was found in it", TINY, "quiet")]
-    head, text = Paragraph(f"turn {turn.turn + 1}", SMALL, "quiet bold"), Paragraph(one_line(turn.text) or "(empty)", most=12)
+    head, text = (
+        Paragraph(f"turn {turn.turn + 1}", SMALL, "quiet bold"),
+        Paragraph(one_line(turn.text) or "(empty)", max_lines=12),
+    )
     return Box("left", [head, text, *events], width)
 
 

@@ -17,29 +17,29 @@ CALL = 1 / 32
 """Fixed cost of a call as a share of a full batch: all-MiniLM-L6-v2 takes 8 ms plus 0.29 ms a token on a CPU."""
 
 
-def together(lengths: Sequence[int], most: int) -> list[list[int]]:
+def together(lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
     """Return the indices of the texts of each batch, longest texts first, equal lengths in order.
 
     Args:
         lengths: tokens of each text.
-        most: tokens of a batch, padding included; a batch of one text may have more.
+        max_tokens: tokens of a batch, padding included; a batch of one text may have more.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     kinds = [(max(length, 1), len(list(same))) for length, same in groupby(lengths[index] for index in order)]
     ends = list(accumulate((count for _, count in kinds), initial=0))
     cheapest, since = [0.0] + [inf] * len(kinds), [0] * len(ends)
     for start, (longest, _) in enumerate(kinds):
-        room = max(most // longest, 1)
+        room = max(max_tokens // longest, 1)
         for end in range(start + 1, len(ends)):
             count = ends[end] - ends[start]
-            cost = cheapest[start] + count * longest + -(-count // room) * most * CALL
+            cost = cheapest[start] + count * longest + -(-count // room) * max_tokens * CALL
             if cost < cheapest[end]:
                 cheapest[end], since[end] = cost, start
     batches: list[list[int]] = []
     end = len(kinds)
     while end:
         start = since[end]
-        room = max(most // kinds[start][0], 1)
+        room = max(max_tokens // kinds[start][0], 1)
         stretch = order[ends[start] : ends[end]]
         batches += [stretch[at : at + room] for at in range(0, len(stretch), room)][::-1]
         end = start

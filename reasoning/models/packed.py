@@ -220,8 +220,8 @@ class _Node:
         return [token for node in self.ancestors() for token in node.tokens]
 
 
-def _passes(root: _Node, prefixes: Sequence[Sequence[int]], rows: Continued, most: int) -> Iterator[list[_Node]]:
-    """Yield the nodes to read in each pass, at most ``most`` tokens or one text with its prefix."""
+def _passes(root: _Node, prefixes: Sequence[Sequence[int]], rows: Continued, max_tokens: int) -> Iterator[list[_Node]]:
+    """Yield the nodes to read in each pass, at most ``max_tokens`` tokens or one text with its prefix."""
     owned: dict[int, list[int]] = {}
     for index, (prefix, _) in enumerate(rows):
         owned.setdefault(prefix, []).append(index)
@@ -236,7 +236,7 @@ def _passes(root: _Node, prefixes: Sequence[Sequence[int]], rows: Continued, mos
         for index in indices:
             unread.append(_Node(rows[index][1], parent, index))
             more = sum(len(node.tokens) for node in unread)
-            if nodes and size + more > most:
+            if nodes and size + more > max_tokens:
                 yield nodes
                 nodes, size = [], 0
             nodes += unread

@@ -37,7 +37,7 @@ INSTANCES = [instance(number) for number in range(24)]
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    return make_problem(INSTANCES, [easy_and_hard(number) for number in range(24)], wrong=2, most=0)
+    return make_problem(INSTANCES, [easy_and_hard(number) for number in range(24)], wrong=2, elsewhere=0)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ class Fixed:
 def test_rounds_by_hand() -> None:
     """Right answer 1.0; candidates 0, 0.5 and 2: each round swaps one, until both that are left score highest."""
     few = [instance(number, wrong=("a moon", "a star", "a sky")) for number in (0, 2)]
-    problem = make_problem(few, wrong=1, most=0)
+    problem = make_problem(few, wrong=1, elsewhere=0)
     scores = {0: [1.0, 0.0, 0.5, 2.0], 1: [1.0, 2.0, 3.0, 4.0]}
     fixed = Fixed(few, scores)
     found = filter_choices(problem, fixed, wrong=1, number_of_folds=2, rounds=9, stable=0.0)
@@ -116,7 +116,7 @@ def test_folds_never_share_a_dialogue(problem: Problem) -> None:
 def test_candidates() -> None:
     one = instance(0, right=("yes !", "yes !", "of course"), wrong=("no", "NO .", "yes"))
     others = [instance(number, right=(f"answer {number}",)) for number in range(1, 6)]
-    problem = make_problem([one, *others], [["perhaps", "of course ."], *[[]] * 5], wrong=2, most=3)
+    problem = make_problem([one, *others], [["perhaps", "of course ."], *[[]] * 5], wrong=2, elsewhere=3)
     texts = problem.texts[0]
     assert texts[:4] == ("yes !", "of course", "no", "perhaps"), "without those that have the words of a right answer"
     assert len(texts) == 4 + 3

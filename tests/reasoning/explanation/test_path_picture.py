@@ -77,7 +77,7 @@ def test_assertions_and_rows_of_a_query_are_paths_of_one_hop() -> None:
 
 
 def test_paths_beyond_the_limit_are_counted() -> None:
-    drawn = draw_paths([("dog", "IsA", f"thing {number}") for number in range(5)], most=3)
+    drawn = draw_paths([("dog", "IsA", f"thing {number}") for number in range(5)], limit=3)
     assert "and 2 more" in texts(drawn)
     assert "thing 3" not in texts(drawn)
 
@@ -90,7 +90,7 @@ def test_paths_beyond_the_limit_are_counted() -> None:
         (["dog"], {}, "neither a path nor a head"),
         ([("dog", "IsA", None)], {}, "neither a path nor a head"),
         ([("dog", "IsA", "pet")], {"width": 10}, "from 320 to 2400 pixels, not 10"),
-        ([("dog", "IsA", "pet")], {"most": 0}, "most must be from 1 to 50, not 0"),
+        ([("dog", "IsA", "pet")], {"limit": 0}, "limit must be from 1 to 50, not 0"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(rows: list[object], options: dict[str, int], said: str) -> None:

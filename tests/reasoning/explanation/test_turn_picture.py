@@ -112,7 +112,7 @@ def test_notebooks_show_one_turn_and_a_dialogue() -> None:
 
 
 def test_turns_beyond_the_limit_are_counted() -> None:
-    assert "and 2 more turns" in [box.text for box in boxes(draw_turns([COOK] * 5, most=3))]
+    assert "and 2 more turns" in [box.text for box in boxes(draw_turns([COOK] * 5, limit=3))]
 
 
 def test_what_is_wrong_is_one_sentence() -> None:
@@ -120,5 +120,5 @@ def test_what_is_wrong_is_one_sentence() -> None:
         COOK.svg(100)
     with pytest.raises(InputError, match="no turn to draw; give at least one"):
         draw_turns([])
-    with pytest.raises(InputError, match="most must be from 1 to 50, not 0"):
-        draw_turns([COOK], most=0)
+    with pytest.raises(InputError, match="limit must be from 1 to 50, not 0"):
+        draw_turns([COOK], limit=0)
