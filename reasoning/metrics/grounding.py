@@ -47,13 +47,13 @@ from ..text.linking import Linker, Mention
 VERSION = 3
 FARTHEST = 3  # hops; almost every concept is within 3 hops of everyday concepts
 
-# A path is shown when at least this share of random histories is farther. The two lower ones, the telling relations and the
+# A path is shown when at least this share of random histories is farther. The two lower ones, the informative relations and the
 # choice between concepts at one hop were chosen on the first half of CIDER's dialogues; "Evidence beside CIDER" in
 # benchmarks/REPORT.md has the figures of the other half. They change no score.
 SHOWN = 0.75
 SHOWN_EDGE = 0.5  # for a path of one assertion
-SHOWN_TELLING = 0.1  # for one assertion of a telling relation
-TELLING = frozenset((
+SHOWN_INFORMATIVE = 0.1  # for one assertion of an informative relation
+INFORMATIVE = frozenset((
     "UsedFor", "CapableOf", "ReceivesAction", "Causes", "CausesDesire", "Desires", "DesireOf", "MotivatedByGoal",
     "HasPrerequisite", "HasSubevent", "HasFirstSubevent", "HasLastSubevent", "Entails", "ObstructedBy",
 ))  # fmt: skip
@@ -191,7 +191,7 @@ class Grounding(BatchScoring):
     def _edges(self, concepts: _ItemConcepts) -> _Edges:
         """Return what joins the response's concepts to their nearest concepts at one hop, by the pair of concepts.
 
-        Of the assertions of one relation and direction the strongest counts. Telling relations come first, then the strongest.
+        Of the assertions of one relation and direction the strongest counts. Informative relations come first, then strong ones.
         The strength of a pair is the sum of their weights, divided by 1 plus the number of background draws within one hop of
         the history's concept.
         """
@@ -216,7 +216,7 @@ class Grounding(BatchScoring):
         draws = self.background.drawn.total()
         return {
             (start, end): _Joined(
-                sorted(strongest.values(), key=lambda edge: (edge.relation not in TELLING, edge.order)),
+                sorted(strongest.values(), key=lambda edge: (edge.relation not in INFORMATIVE, edge.order)),
                 fsum(edge.weight for edge in strongest.values()) / (1 + reach[start, 1] * draws),
             )
             for (start, end), strongest in strongest_of.items()
@@ -242,7 +242,7 @@ class Grounding(BatchScoring):
         if edges is not None and nearest.hops == 1:
             first = max(nearest.concepts, key=lambda concept: edges[concept, mention.concept].strength)  # the first of equals
             assertions = edges[first, mention.concept].assertions
-            if value >= (SHOWN_TELLING if assertions[0].relation in TELLING else SHOWN_EDGE):
+            if value >= (SHOWN_INFORMATIVE if assertions[0].relation in INFORMATIVE else SHOWN_EDGE):
                 path, *parallel = (Path((first, mention.concept), (edge,)) for edge in assertions[: 1 + PARALLEL])
         elif edges is not None and nearest.hops and value >= SHOWN:
             path = self._most_specific(nearest, mention.concept)

@@ -25,7 +25,7 @@ from ..inference.head import Head, Heads, centred, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
 from .checkpoints import stored_arrays
-from .corpora import k_folds, telling_turns
+from .corpora import distinctive_turns, k_folds
 from .probes import Progress, logistic, pairs_of
 
 Matrix = NDArray[np.float64]
@@ -131,7 +131,7 @@ def clusters(instances: Sequence[Instance]) -> Places:
     edges = []
     for index, instance in enumerate(instances):
         edges.append((index, first.setdefault(f"dialogue {instance.id}", index)))
-        turns = sorted(telling_turns(map(without_speaker, instance.dialogue)))
+        turns = sorted(distinctive_turns(map(without_speaker, instance.dialogue)))
         edges += [(index, first.setdefault(f"turn {turn}", index)) for turn in turns]
     if not edges:
         return np.zeros(0, dtype=np.int64)
@@ -153,8 +153,8 @@ def enough_groups(instances: Sequence[Instance]) -> Places:
 
 def apart_from(instances: Sequence[Instance], dialogues: Sequence[Sequence[str]]) -> list[Instance]:
     """Return the instances whose dialogues share no turn of six words or more with ``dialogues``."""
-    known = telling_turns(turn for turns in dialogues for turn in turns)
-    return [instance for instance in instances if known.isdisjoint(telling_turns(map(without_speaker, instance.dialogue)))]
+    known = distinctive_turns(turn for turns in dialogues for turn in turns)
+    return [instance for instance in instances if known.isdisjoint(distinctive_turns(map(without_speaker, instance.dialogue)))]
 
 
 def measure(judge: Judge, instances: Sequence[Instance], folder: Path, progress: Progress | None = None) -> list[Matrix]:

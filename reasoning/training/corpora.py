@@ -18,7 +18,7 @@ from .checkpoints import stored_arrays
 
 Dialogue = tuple[str, ...]
 
-TELLING_WORDS = 6
+DISTINCTIVE_WORDS = 6
 HELD_OUT = 0.1
 MOST_HELD_OUT = 1_000
 LEAST_DIALOGUES = 20
@@ -49,7 +49,7 @@ def distinct_dialogues(
     Blank turns are left out. A dialogue is excluded when it shares a turn of six words or more with the ``excluded`` turns,
     ignoring case, punctuation and spaces.
     """
-    barred = telling_turns(excluded)
+    excluded_turns = distinctive_turns(excluded)
     seen: set[tuple[str, ...]] = set()
     distinct: dict[str, list[Dialogue]] = {name: [] for name in corpora}
     dropped = {"too short": 0, "excluded": 0, "repeated": 0}
@@ -59,7 +59,7 @@ def distinct_dialogues(
             plain = tuple(map(_plain, turns))
             if len(turns) < 2:
                 dropped["too short"] += 1
-            elif not barred.isdisjoint(plain):
+            elif not excluded_turns.isdisjoint(plain):
                 dropped["excluded"] += 1
             elif plain in seen:
                 dropped["repeated"] += 1
@@ -69,9 +69,9 @@ def distinct_dialogues(
     return distinct, dropped
 
 
-def telling_turns(turns: Iterable[str]) -> set[str]:
+def distinctive_turns(turns: Iterable[str]) -> set[str]:
     """Return the turns of six words or more, in a form that ignores case, punctuation and spaces."""
-    return {plain for turn in turns if (plain := _plain(turn)).count(" ") >= TELLING_WORDS - 1}
+    return {plain for turn in turns if (plain := _plain(turn)).count(" ") >= DISTINCTIVE_WORDS - 1}
 
 
 def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:

@@ -264,9 +264,9 @@ def make_pairs(
     row_of: dict[str, int] = {}
     context, response, dialogue, dev = [], [], [], []
     members: list[set[int]] = []
-    for number, spoken in enumerate(dialogues):
-        held_out = _share_of("\n".join(map(plain, spoken))) < dev_share
-        rows = [row_of.setdefault(turn, len(row_of)) for turn in spoken]
+    for number, texts in enumerate(dialogues):
+        held_out = _share_of("\n".join(map(plain, texts))) < dev_share
+        rows = [row_of.setdefault(turn, len(row_of)) for turn in texts]
         members.extend(set() for _ in range(len(row_of) - len(members)))
         for row in rows:
             members[row].add(number)

@@ -144,7 +144,7 @@ def edges(*rows: tuple[str, str, str, float]) -> list[Assertion]:
         (15, 1 / 16, {"UsedFor": False, "AtLocation": False}),
     ],
 )
-def test_an_edge_of_a_telling_relation_is_shown_from_a_lower_value(
+def test_an_edge_of_an_informative_relation_is_shown_from_a_lower_value(
     analyser: SpacyAnalyser, dogs: int, value: float, shown: dict[str, bool]
 ) -> None:
     moons = 1 if dogs == 15 else 8 - dogs
@@ -158,7 +158,7 @@ def test_an_edge_of_a_telling_relation_is_shown_from_a_lower_value(
         assert score.value == metric.score(["a kettle"], "some tea").value == value
 
 
-def test_all_assertions_between_the_ends_are_shown_telling_ones_first(
+def test_all_assertions_between_the_ends_are_shown_informative_ones_first(
     graph_of: Callable[[list[Assertion]], KnowledgeGraph], analyser: SpacyAnalyser
 ) -> None:
     rows = edges(

@@ -182,7 +182,7 @@ def make_retriever(resources: ScorerResources, *, model: str | Path | None = Non
 
 HEAD_WIDTH = 0.06
 TAIL_WIDTH = 0.12
-"""The best of twelve pairs at telling triples of ATOMIC-2020 with held-out heads from those with another triple's tail."""
+"""The best of twelve pairs at informative triples of ATOMIC-2020 with held-out heads from those with another triple's tail."""
 
 _LEAST = 1e-300
 
