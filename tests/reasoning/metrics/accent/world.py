@@ -47,7 +47,7 @@ class WordEncoder:
         self.signature = signature
         self.seen: list[str] = []
         self._kept: dict[str, NDArray[np.float64]] = {}
-        self.files = SimpleNamespace(name="words", given="words")
+        self.files = SimpleNamespace(name="words", requested="words")
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (texts, 64)."""
@@ -82,7 +82,7 @@ class ToldComet:
     beams = 10
 
     def __init__(self, answers: dict[tuple[str, str], Sequence[str]], name: str = "told") -> None:
-        self.files = SimpleNamespace(given=name, name=name, digest="0" * 12, signature=f"{name}@{'0' * 12}")
+        self.files = SimpleNamespace(requested=name, name=name, digest="0" * 12, signature=f"{name}@{'0' * 12}")
         self.answers = answers
         self.calls = 0
         self.fails = ""
