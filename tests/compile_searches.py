@@ -19,7 +19,7 @@ def main() -> None:
     """Ask every kind of question once."""
     searches.LOADING_SECONDS = searches.COMPILING_SECONDS = -1.0
     words = [f"/c/en/{word}" for word in "abcd"]
-    rows = [Assertion(one, "IsA", two) for one, two in pairwise(words)]
+    rows = [Assertion(first, "IsA", second) for first, second in pairwise(words)]
     with TemporaryDirectory() as folder, open_index_directory(build_from_rows(rows, Path(folder) / "index")) as index:
         index.hop_pairs(words, words, 3)
         index.hop_distances(words, words, 3)

@@ -128,10 +128,10 @@ class OwnServer:
     def __init__(self, script: Path, home: Path) -> None:
         self.script, self.home, self.port = script, home, "0"
 
-    def do(self, verb: str, *rest: str) -> str:
+    def do(self, verb: str, *arguments: str) -> str:
         """Run a verb of the server's script and return what it prints."""
         environment = SHORT_LIVED | os.environ | {"NEO4J_HEAP": "400m", "NEO4J_PAGECACHE": "100m"}
-        command = [str(self.script), verb, str(self.home), *rest]
+        command = [str(self.script), verb, str(self.home), *arguments]
         return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
 
     def start(self) -> str:
@@ -141,10 +141,10 @@ class OwnServer:
                 printed = self.do("start", self.port).split()
                 break
             except subprocess.CalledProcessError as error:
-                told = error
+                problem = error
                 time.sleep(0.1)
         else:
-            raise told
+            raise problem
         url = next(word for word in printed if word.startswith("bolt://"))
         self.port = url.rpartition(":")[2]
         return url

@@ -46,15 +46,15 @@ class Command(NamedTuple):
 
 def blocks() -> list[Block]:
     """Every fenced block of every page."""
-    found = []
+    blocks_of_page = []
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         for match in _FENCE.finditer(text):
             line = text.count("\n", 0, match.start("language")) + 1
-            found.append(
+            blocks_of_page.append(
                 Block(path.relative_to(ROOT).as_posix(), line, match["language"], match["text"], match["why"], match["file"])
             )
-    return found
+    return blocks_of_page
 
 
 def commands() -> list[Command]:
@@ -81,8 +81,8 @@ def _indented() -> Iterator[Command]:
         text = re.sub(r"^```.*?^```$", lambda fence: "\n" * fence[0].count("\n"), path.read_text(encoding="utf-8"),
                       flags=re.DOTALL | re.MULTILINE)  # fmt: skip
         for match in _INDENTED.finditer(text):
-            place = f"{path.relative_to(ROOT).as_posix()}:{text.count(chr(10), 0, match.start()) + 1}"
-            yield Command(place, match[1], ())
+            location = f"{path.relative_to(ROOT).as_posix()}:{text.count(chr(10), 0, match.start()) + 1}"
+            yield Command(location, match[1], ())
 
 
 def pattern(output: tuple[str, ...]) -> str:

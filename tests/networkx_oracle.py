@@ -39,9 +39,9 @@ class OracleGraph:
                 graph.edges[row.head, row.tail]["rows"].append(row)
         return graph
 
-    def between(self, one: str, two: str) -> list[Assertion]:
+    def between(self, first: str, second: str) -> list[Assertion]:
         """The assertions that join two concepts, best first."""
-        rows = self.graph.edges[one, two]["rows"] if self.graph.has_edge(one, two) else []
+        rows = self.graph.edges[first, second]["rows"] if self.graph.has_edge(first, second) else []
         return sorted(rows, key=lambda row: row.order)
 
     def manifest(self) -> Manifest:
@@ -79,20 +79,20 @@ class OracleGraph:
                     if distance.get(before) == distance[node] - 1
                 )
         found = [Neighbour(node, hop, strength[node]) for node in distance if distance[node] == hop]
-        return sorted(found, key=lambda one: (-one.weight, one.uri))[:limit]
+        return sorted(found, key=lambda first: (-first.weight, first.uri))[:limit]
 
     def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: int = 1) -> list[Path]:
-        found: list[Path] = []
+        paths: list[Path] = []
         for source, target in product(sorted(set(sources)), sorted(set(targets))):
             if source == target or source not in self.graph or target not in self.graph:
                 continue
             if hops == 1:
-                found += [Path((source, target), (row,)) for row in self.between(source, target)]
+                paths += [Path((source, target), (row,)) for row in self.between(source, target)]
             else:
                 for middle in nx.common_neighbors(self.graph, source, target):
                     pairs = product(self.between(source, middle), self.between(middle, target))
-                    found += [Path((source, middle, target), pair) for pair in pairs]
-        return sorted(found, key=lambda path: path.order)
+                    paths += [Path((source, middle, target), pair) for pair in pairs]
+        return sorted(paths, key=lambda path: path.order)
 
     def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: int = 1) -> TripleCounts:
         chains = self.triples_between(sources, targets, hops)

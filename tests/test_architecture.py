@@ -55,15 +55,15 @@ def probed(path: Path) -> list[str]:
     """Return where the module asks a graph for an attribute by its name, or anything for a method of the graph protocols."""
     from tacit.graph import protocol
 
-    methods = {name for one in vars(protocol).values() if getattr(one, "_is_protocol", False) for name in vars(one)}
-    found = []
+    methods = {name for value in vars(protocol).values() if getattr(value, "_is_protocol", False) for name in vars(value)}
+    checks = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "hasattr"):
-            asked, name = ast.unparse(node.args[0]).lower(), node.args[1]
-            on_graph = asked.rpartition(".")[2].strip("_") in ("graph", "store", "index", "engine")
+            checked_object, name = ast.unparse(node.args[0]).lower(), node.args[1]
+            on_graph = checked_object.rpartition(".")[2].strip("_") in ("graph", "store", "index", "engine")
             if on_graph or (isinstance(name, ast.Constant) and name.value in methods - {"url", "directory"}):
-                found.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
-    return found
+                checks.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
+    return checks
 
 
 @pytest.mark.parametrize("folder", ["graph", "reasoning", "api"])
@@ -93,10 +93,10 @@ def test_importing_the_packages_is_light() -> None:
     ],
 )
 def test_programs_import_nothing_of_the_command_line(program: str, refused: tuple[str, ...]) -> None:
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", f"{program}; import sys; print(*sys.modules)"], check=True, capture_output=True, text=True
     )
-    assert not {name for name in said.stdout.split() if f"{name}.".startswith(tuple(f"{one}." for one in refused))}
+    assert not {name for name in output.stdout.split() if f"{name}.".startswith(tuple(f"{module}." for module in refused))}
 
 
 def test_no_module_of_the_service_or_the_client_names_the_command_line() -> None:
@@ -106,6 +106,6 @@ def test_no_module_of_the_service_or_the_client_names_the_command_line() -> None
         for path in (ROOT / "api" / folder).glob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom):
-                    assert not wrong & {*(node.module or "").split("."), *(one.name for one in node.names)}, path
+                    assert not wrong & {*(node.module or "").split("."), *(name.name for name in node.names)}, path
                 elif isinstance(node, ast.Import):
-                    assert not wrong & {one.name.partition(".")[0] for one in node.names}, path
+                    assert not wrong & {name.name.partition(".")[0] for name in node.names}, path

@@ -50,13 +50,13 @@ def test_the_table_has_relations_of_the_graph_only(cider: Any) -> None:
 
 def test_the_relations_of_the_published_file_have_a_row_where_the_graph_has_a_counterpart(cider: Any, data_dir: Path) -> None:
     rows = read_cider(data_dir / "cicero" / "cider.json.gz", strict=True)
-    used = {one.relation for row in rows if isinstance(row, MarkedDialogue) for one in row.triplets}
+    used = {triplet.relation for row in rows if isinstance(row, MarkedDialogue) for triplet in row.triplets}
     assert set(cider.RELATIONS) <= used
     assert {name for name in used - set(cider.RELATIONS) if not name.startswith("Not")} == NO_COUNTERPART
 
 
 @pytest.mark.parametrize(
-    ("head", "tail", "relation", "one", "two"),
+    ("head", "tail", "relation", "first", "two"),
     [
         ("tea", "drink", "UsedFor", True, True),
         ("drink", "tea", "UsedFor", False, False),
@@ -67,10 +67,10 @@ def test_the_relations_of_the_published_file_have_a_row_where_the_graph_has_a_co
         ("kitchen", "cup", "LocatedNear", True, True),
     ],
 )
-def test_paths_agree_with_a_relation(cider: Any, head: str, tail: str, relation: str, one: bool, two: bool) -> None:
+def test_paths_agree_with_a_relation(cider: Any, head: str, tail: str, relation: str, first: bool, two: bool) -> None:
     edges = cider.Edges(Graph())
-    found = [edges.agree(f"/c/en/{head}", f"/c/en/{tail}", relation, hops) for hops in (1, 2)]
-    assert found == [one, two]
+    agreements = [edges.agree(f"/c/en/{head}", f"/c/en/{tail}", relation, hops) for hops in (1, 2)]
+    assert agreements == [first, two]
 
 
 def piece(history: str, response: str, *edges: tuple[str, str, str], rests_on: tuple[Piece, ...] = ()) -> Piece:
@@ -86,7 +86,7 @@ def piece(history: str, response: str, *edges: tuple[str, str, str], rests_on: t
 
 def test_evidence_names_pairs_with_the_paths_that_it_shows(cider: Any) -> None:
     beside = piece("cup", "kitchen", ("kitchen", "HasA", "cup"))
-    found = cider.named_by(
+    named_pairs = cider.named_by(
         [
             piece("cup", "kitchen", ("cup", "AtLocation", "kitchen"), rests_on=(beside,)),
             piece("green_tea", "drink", ("green_tea", "IsA", "tea"), ("tea", "UsedFor", "drink")),
@@ -94,7 +94,7 @@ def test_evidence_names_pairs_with_the_paths_that_it_shows(cider: Any) -> None:
             Piece("concept", 0.0, 0.0, Mention(0, 1, "moon", "/c/en/moon", "moon", "NOUN")),
         ]
     )
-    assert found == {
+    assert named_pairs == {
         ("/c/en/cup", "/c/en/kitchen"): [("AtLocation",), ("<HasA",)],
         ("/c/en/green_tea", "/c/en/drink"): [("IsA", "UsedFor")],
         ("/c/en/cup", "/c/en/warmth"): [],
@@ -125,8 +125,8 @@ def test_evidence_joins_spans_in_either_order(cider: Any, turned: bool) -> None:
     head, tail, names = (kitchen, cup, ["kitchen"]) if turned else (cup, kitchen, ["cup"])
     ends = [f"/c/en/{name}" for name in names], [f"/c/en/{'cup' if turned else 'kitchen'}"]
     for relation, agrees in (("AtLocation", not turned), ("Should", None)):
-        found = cider.joined(cider.Pair(head, relation, tail, True), ends, graph, edges, evidence)
-        assert (found["evidence"], found["path"], found.get("path, relation")) == (True, True, agrees)
+        joined_pairs = cider.joined(cider.Pair(head, relation, tail, True), ends, graph, edges, evidence)
+        assert (joined_pairs["evidence"], joined_pairs["path"], joined_pairs.get("path, relation")) == (True, True, agrees)
     nothing = cider.joined(cider.Pair(head, "AtLocation", tail, True), ends, graph, edges, {})
     assert (nothing["evidence"], nothing["path"], nothing["path, relation"]) == (False, False, False)
 
@@ -134,7 +134,7 @@ def test_evidence_joins_spans_in_either_order(cider: Any, turned: bool) -> None:
 def tokens(*words: str) -> list[Token]:
     """Return tokens from ``word/POS``, one blank apart."""
     found, start = [], 0
-    for word, pos in (each.split("/") for each in words):
+    for word, pos in (term.split("/") for term in words):
         found.append(Token(word, start, start + len(word), word, pos, False))
         start += len(word) + 1
     return found
@@ -150,9 +150,9 @@ TOKENS = [
 def test_random_spans_have_the_length_and_class_of_the_marked_ones_and_are_not_marked(cider: Any) -> None:
     spans = cider.Spans(TURNS, TOKENS)
     tea = Span("tea", 0, 11, 14)
-    assert [one.text for one in spans.like(tea)] == ["Bob", "tea", "Tea"]
-    assert [one.text for one in spans.like(Span("drinks tea", 0, 4, 14))] == ["drinks tea", "Tea is"]
-    assert [one.text for one in spans.like(Span("hot", 1, 7, 10))] == ["hot"]
+    assert [span.text for span in spans.like(tea)] == ["Bob", "tea", "Tea"]
+    assert [span.text for span in spans.like(Span("drinks tea", 0, 4, 14))] == ["drinks tea", "Tea is"]
+    assert [span.text for span in spans.like(Span("hot", 1, 7, 10))] == ["hot"]
 
     marked = MarkedTriplet(tea, "IsA", Span("Tea", 1, 0, 3))
     pairs = cider.pairs_of(MarkedDialogue("one", TURNS, (marked,)), spans, np.random.default_rng(0))
@@ -177,13 +177,13 @@ def test_a_mention_belongs_to_a_span_that_contains_it(cider: Any) -> None:
 def test_figures_by_hand(cider: Any) -> None:
     # marked pairs, those joined, random pairs, those joined; a dialogue without marked pairs counts for nothing
     counts = np.array([[2, 1, 6, 1], [2, 2, 6, 2], [0, 0, 0, 0]], dtype=np.float64)
-    found = cider.row("one hop", "first", counts, 2_000, 0)
-    assert (found.pairs, found.dialogues) == (4, 2)
-    assert found.recall[0] == pytest.approx(3 / 4)
-    assert found.random[0] == pytest.approx(3 / 12)
-    assert found.precision[0] == pytest.approx(3 / 4)
+    row = cider.row("one hop", "first", counts, 2_000, 0)
+    assert (row.pairs, row.dialogues) == (4, 2)
+    assert row.recall[0] == pytest.approx(3 / 4)
+    assert row.random[0] == pytest.approx(3 / 12)
+    assert row.precision[0] == pytest.approx(3 / 4)
     # two dialogues drawn twice each: the ends are the dialogues themselves
-    assert found.recall[1:] == pytest.approx((1 / 2, 1))
-    assert found.random[1:] == pytest.approx((1 / 6, 1 / 3))
+    assert row.recall[1:] == pytest.approx((1 / 2, 1))
+    assert row.random[1:] == pytest.approx((1 / 6, 1 / 3))
     nothing = cider.row("one hop", "first", np.array([[2.0, 0, 6, 0]]), 10, 0)
     assert nothing.precision == (0.5, 0.5, 0.5)

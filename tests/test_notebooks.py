@@ -44,7 +44,7 @@ def shown(cell: Any) -> list[str]:
         if output["output_type"] == "stream":
             texts += [output["text"]] if output["name"] == "stdout" else []
         elif "data" in output and "image/png" not in output["data"]:
-            kind = next((one for one in _COMPARED if one in output["data"]), None)
+            kind = next((key for key in _COMPARED if key in output["data"]), None)
             texts += [] if kind is None else [str(output["data"][kind])]
     return [_CHANGING.sub("", text) for text in texts if text.strip()]
 
@@ -82,10 +82,10 @@ def fill(folder: Path, sample: Path, graph: Path) -> None:
 def test_a_notebook_gives_the_outputs_that_are_stored_in_it(name: str, demo: Path) -> None:
     pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    kept = read(FOLDER / f"{name}.ipynb")
+    stored_outputs = read(FOLDER / f"{name}.ipynb")
     book = execute(read(FOLDER / f"{name}.ipynb"), demo)
-    for place, (now, before) in enumerate(zip(book.cells, kept.cells, strict=True)):
-        assert shown(now) == shown(before), f"cell {place}: {now.source[:80]}"
+    for index, (now, before) in enumerate(zip(book.cells, stored_outputs.cells, strict=True)):
+        assert shown(now) == shown(before), f"cell {index}: {now.source[:80]}"
 
 
 METER = """

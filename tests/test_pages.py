@@ -68,7 +68,7 @@ def skip_without_models(text: str) -> None:
 
 
 def test_the_readme_shows_the_main_commands_with_their_output() -> None:
-    shown = {shlex.split(one.line)[1] for one in RUN if one.place.startswith("README")}
+    shown = {shlex.split(example.line)[1] for example in RUN if example.place.startswith("README")}
     assert shown >= {"paths", "cypher", "score"}
 
 
@@ -121,7 +121,7 @@ def test_a_command_that_is_only_shown_exists_with_its_options(example: Command) 
 def test_a_program_runs_and_prints_what_it_says(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text, said = program(block)
+    text, output = program(block)
     code = compile(text, block.place, "exec")
     if block.why_not is not None:
         return
@@ -131,8 +131,8 @@ def test_a_program_runs_and_prints_what_it_says(
     capsys.readouterr()
     exec(code, {"__name__": "__main__"})  # noqa: S102
     printed = capsys.readouterr().out.splitlines()
-    assert not said or len(printed) == len(said), printed
-    for line, wanted in zip(printed, said, strict=False):
+    assert not output or len(printed) == len(output), printed
+    for line, wanted in zip(printed, output, strict=False):
         assert re.fullmatch(".*".join(re.escape(part) for part in wanted.split(CUT)), line), line
 
 
@@ -147,19 +147,19 @@ def test_json_that_is_shown_is_json(block: Block) -> None:
 
 
 def test_blocks_say_what_they_are_and_few_are_not_run() -> None:
-    assert {one.language for one in BLOCKS} <= LANGUAGES
-    reasons = [one for one in BLOCKS if one.why_not is not None]
-    assert len(reasons) <= len(BLOCKS) // 4, [one.place for one in reasons]
-    assert all(len(one.why_not or "") > 10 for one in reasons)
+    assert {block.language for block in BLOCKS} <= LANGUAGES
+    reasons = [block for block in BLOCKS if block.why_not is not None]
+    assert len(reasons) <= len(BLOCKS) // 4, [block.place for block in reasons]
+    assert all(len(block.why_not or "") > 10 for block in reasons)
 
 
 @pytest.mark.slow
 def test_the_site_is_built_without_a_broken_link(tmp_path: Path) -> None:
-    told = subprocess.run(
+    outcome = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")],
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False,
     )  # fmt: skip
-    assert told.returncode == 0, told.stderr
+    assert outcome.returncode == 0, outcome.stderr
     card = (tmp_path / "site" / "outside" / "reasoning" / "metrics" / "accent" / "model" / "index.html").read_text(
         encoding="utf-8"
     )

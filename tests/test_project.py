@@ -126,18 +126,18 @@ def test_the_torch_that_the_quickstart_names_is_the_pinned_one() -> None:
 def test_no_file_bears_the_path_of_one_machine() -> None:
     personal = re.compile(r"(?<![\w.~$}>)])/(?:home|Users|root|work|opt)/[A-Za-z]")
     here = str(ROOT)
-    found = []
+    lines = []
     for path in tracked():
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue  # a binary file
-        found += [
+        lines += [
             f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
             for number, line in enumerate(text.splitlines(), 1)
             if here in line or personal.search(line)
         ]
-    assert not found, "\n".join(found)
+    assert not lines, "\n".join(lines)
 
 
 def test_modules_are_small_and_say_what_they_are_for() -> None:

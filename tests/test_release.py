@@ -28,10 +28,10 @@ MODEL = b"weights"
 
 @pytest.fixture(scope="module")
 def release() -> Any:
-    place = Path(__file__).parents[1] / ".ci" / "release.py"
-    if not place.exists():
+    folder = Path(__file__).parents[1] / ".ci" / "release.py"
+    if not folder.exists():
         pytest.skip("the folder .ci is not here")
-    spec = importlib.util.spec_from_file_location("release", place)
+    spec = importlib.util.spec_from_file_location("release", folder)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

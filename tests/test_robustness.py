@@ -45,9 +45,9 @@ def test_what_a_rule_makes_of_a_reply(program: Any, rule: str, response: str, ex
 
 def test_shuffling_keeps_the_words_and_dull_replies_are_of_the_list(program: Any) -> None:
     drawn, random = program.Drawn(HISTORY, "a b c d e f g h", "", "", ()), np.random.default_rng(0)
-    found = program.RULES["shuffled words"](drawn, None, random)
-    assert found != drawn.response
-    assert Counter(found.split()) == Counter(drawn.response.split())
+    shuffled = program.RULES["shuffled words"](drawn, None, random)
+    assert shuffled != drawn.response
+    assert Counter(shuffled.split()) == Counter(drawn.response.split())
     assert program.RULES["dull reply"](drawn, None, random) in program.DULL
 
 
@@ -56,12 +56,15 @@ def test_pairs_are_repeatable_and_of_different_texts(program: Any) -> None:
     nlp = load_pipeline().nlp
     drawn = list(program.draw(dialogues, 6, 3, nlp))
     assert drawn == list(program.draw(dialogues, 6, 3, nlp))
-    assert len({one.history[0] for one in drawn}) == 6
+    assert len({drawn_reply.history[0] for drawn_reply in drawn}) == 6
     talks = [("Have you met Anna?", "I like Anna."), ("How is it?", "Good."), ("Is Tom here?", "I see Tom.")]
     named = list(program.draw_named(talks, 2, 0, nlp))
-    assert [{one.response, *one.names} for one in named] in ([{"I see Tom.", "Anna"}], [{"I like Anna.", "Tom"}])
+    assert [{drawn_reply.response, *drawn_reply.names} for drawn_reply in named] in (
+        [{"I see Tom.", "Anna"}],
+        [{"I like Anna.", "Tom"}],
+    )
     pairs = program.pairs_of(drawn, named, nlp, 3)
     assert pairs == program.pairs_of(drawn, named, nlp, 3)
     assert all(real[0] == changed[0] and real[1] != changed[1] for rows in pairs.values() for real, changed in rows)
-    one = program.pairs_of(drawn, named, nlp, 3, ["shuffled words"])
-    assert one == {"shuffled words": pairs["shuffled words"]}
+    drawn_reply = program.pairs_of(drawn, named, nlp, 3, ["shuffled words"])
+    assert drawn_reply == {"shuffled words": pairs["shuffled words"]}

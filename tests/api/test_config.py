@@ -127,16 +127,16 @@ def test_a_file_of_another_user_is_not_used(project: Path, monkeypatch: pytest.M
     path.write_text('graph = "bolt://elsewhere.example:7687"\n')
     owner = path.stat().st_uid
     monkeypatch.setattr(config.os, "geteuid", lambda: owner + 1)
-    said: list[str] = []
+    messages: list[str] = []
     if owner != 0:  # the files of root may be used by all
-        assert find_config(said.append) is None
-        assert said == [f"../tacit.toml belongs to another user and is not used; to use it, set TACIT_CONFIG={path}"]
+        assert find_config(messages.append) is None
+        assert messages == [f"../tacit.toml belongs to another user and is not used; to use it, set TACIT_CONFIG={path}"]
     os.chown(path, 12_345, -1) if os.getuid() == 0 else None
     if os.getuid() == 0:
-        assert find_config(said.append) is None
-        assert "belongs to another user" in said[-1]
+        assert find_config(messages.append) is None
+        assert "belongs to another user" in messages[-1]
         monkeypatch.setattr(config.os, "geteuid", lambda: 0)
-        assert find_config(said.append) is None
+        assert find_config(messages.append) is None
         monkeypatch.setenv("SUDO_UID", "12345")
         assert find_config() is not None
     monkeypatch.setenv("TACIT_CONFIG", str(path))

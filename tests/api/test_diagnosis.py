@@ -30,38 +30,38 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def named(found: Diagnosis, name: str) -> Check:
-    [check] = [check for check in found.checks if check.name == name]
+def named(diagnosis: Diagnosis, name: str) -> Check:
+    [check] = [check for check in diagnosis.checks if check.name == name]
     return check
 
 
 def test_without_a_graph_the_default_scoring_can_run(tacit: Tacit) -> None:
-    found = diagnose()
-    assert found.ready
-    assert named(found, "tacit").facts["version"] == metadata.version("tacit-kg")
-    assert (named(found, "graph").state, named(found, "graph").command) == ("missing", "tacit setup")
-    judge = named(found, "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf")
+    diagnosis = diagnose()
+    assert diagnosis.ready
+    assert named(diagnosis, "tacit").facts["version"] == metadata.version("tacit-kg")
+    assert (named(diagnosis, "graph").state, named(diagnosis, "graph").command) == ("missing", "tacit setup")
+    judge = named(diagnosis, "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf")
     assert (judge.state, judge.command, judge.facts["there"]) == ("missing", "tacit fetch judge", False)
     outcome = tacit("doctor")
     assert outcome.status == 0
-    assert outcome.out.splitlines()[-1] == f"Ready: tacit score FILE runs {', '.join(found.metrics)}."
+    assert outcome.out.splitlines()[-1] == f"Ready: tacit score FILE runs {', '.join(diagnosis.metrics)}."
 
 
 def test_a_graph_and_its_index(sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = tmp_path / "copy"
     shutil.copytree(sample_graph, graph, ignore=shutil.ignore_patterns("index"))
     monkeypatch.setenv("TACIT_GRAPH", str(graph))
-    found = diagnose()
-    assert found.ready
-    assert named(found, "graph").facts | {"digest": ""} == {
+    diagnosis = diagnose()
+    assert diagnosis.ready
+    assert named(diagnosis, "graph").facts | {"digest": ""} == {
         "url": str(graph), "named_by": "TACIT_GRAPH", "assertions": 814, "digest": "",
     }  # fmt: skip
-    assert (named(found, "index").state, named(found, "index").facts["index"]) == ("missing", "none")
+    assert (named(diagnosis, "index").state, named(diagnosis, "index").facts["index"]) == ("missing", "none")
     from tacit.api.main import run
 
-    assert run(named(found, "index").command.split()[1:]) == 0
+    assert run(named(diagnosis, "index").command.split()[1:]) == 0
     assert named(diagnose(), "index").facts["index"] == "fresh"
-    digest = named(found, "graph").facts["digest"]
+    digest = named(diagnosis, "graph").facts["digest"]
     [index] = (graph / "index").glob(digest)
     index.rename(graph / "index" / "0123456789abcdef")
     assert named(diagnose(), "index").facts["index"] == "stale"
@@ -71,9 +71,9 @@ def test_a_missing_graph_is_wrong(tacit: Tacit, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("TACIT_GRAPH", str(tmp_path / "full" / "graph"))
     outcome = tacit("doctor", "--json")
     assert (outcome.status, outcome.err) == (1, "")
-    found = json.loads(outcome.out)
-    assert found["ready"] is False
-    [graph] = [check for check in found["checks"] if check["name"] == "graph"]
+    answer = json.loads(outcome.out)
+    assert answer["ready"] is False
+    [graph] = [check for check in answer["checks"] if check["name"] == "graph"]
     assert (graph["state"], graph["command"]) == ("wrong", f"tacit setup --directory {tmp_path / 'full'}")
     assert "named by TACIT_GRAPH" in graph["detail"]
     assert tacit("doctor").out.splitlines()[-1] == "Not ready: tacit score FILE cannot run; see the lines marked WRONG."
@@ -82,18 +82,18 @@ def test_a_missing_graph_is_wrong(tacit: Tacit, tmp_path: Path, monkeypatch: pyt
 def test_settings(tmp_path: Path, sample_graph: str) -> None:
     settings = tmp_path / "tacit.toml"
     settings.write_text(f'graph = "{sample_graph}"\nmetrics = ["length"]\n')
-    found = diagnose()
-    assert (found.metrics, found.ready) == (("length",), True)
-    assert named(found, "graph").facts["named_by"] == "tacit.toml"
+    diagnosis = diagnose()
+    assert (diagnosis.metrics, diagnosis.ready) == (("length",), True)
+    assert named(diagnosis, "graph").facts["named_by"] == "tacit.toml"
     settings.write_text('metrics = ["cross-encoder"]\n')
-    found = diagnose()
-    assert not found.ready
-    assert named(found, "default").detail == "cross-encoder, which tacit.toml names, lacks an encoder trained on ratings"
+    diagnosis = diagnose()
+    assert not diagnosis.ready
+    assert named(diagnosis, "default").detail == "cross-encoder, which tacit.toml names, lacks an encoder trained on ratings"
     for text in ("metrics = ['vibes']", "[options.grounding]\nmax_hops = 99", "graphs = 'x'"):
         settings.write_text(text)
-        found = diagnose()
-        assert named(found, "settings").state == "wrong"
-        assert named(found, "settings").detail.startswith("tacit.toml: ")
+        diagnosis = diagnose()
+        assert named(diagnosis, "settings").state == "wrong"
+        assert named(diagnosis, "settings").detail.startswith("tacit.toml: ")
 
 
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,19 +128,19 @@ def silent_server() -> Iterator[int]:
         threading.Thread(target=accept, daemon=True).start()
         yield server.getsockname()[1]
         server.shutdown(socket.SHUT_RDWR)
-        for one in held:
-            one.close()
+        for connection in held:
+            connection.close()
 
 
 def test_servers_that_do_not_answer(silent_server: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosis, "_SECONDS", 0.3)
-    found = named(diagnose(graph="bolt://someone:secret@127.0.0.1:1"), "graph")
-    assert found.state == "wrong"
-    assert found.detail.startswith("bolt://127.0.0.1:1 (named by --graph) does not answer: ")
-    found = named(diagnose(graph=f"bolt://someone:secret@127.0.0.1:{silent_server}"), "graph")
-    assert found.state == "wrong"
-    assert "gave no answer in 0.3 seconds" in found.detail
-    assert "secret" not in json.dumps(found.to_dict())
+    part = named(diagnose(graph="bolt://someone:secret@127.0.0.1:1"), "graph")
+    assert part.state == "wrong"
+    assert part.detail.startswith("bolt://127.0.0.1:1 (named by --graph) does not answer: ")
+    part = named(diagnose(graph=f"bolt://someone:secret@127.0.0.1:{silent_server}"), "graph")
+    assert part.state == "wrong"
+    assert "gave no answer in 0.3 seconds" in part.detail
+    assert "secret" not in json.dumps(part.to_dict())
 
 
 @pytest.mark.neo4j

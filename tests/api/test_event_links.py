@@ -64,9 +64,9 @@ def test_mentions_are_found_without_placeholders(linker: EventLinker, text: str,
     uri = event_uri(text)
     found = [(link.tail.removeprefix("/c/en/"), link.role, link.position) for link in linker.links([uri])]
     if text == "dog dog":  # which of the two the parser takes for the root does not matter: the first one counts
-        assert [(word, place) for word, _, place in found] == [("dog", 0)]
+        assert [(word, index) for word, _, index in found] == [("dog", 0)]
     else:
-        assert ", ".join(f"{word} {role} {place}" for word, role, place in found) == mentions
+        assert ", ".join(f"{word} {role} {index}" for word, role, index in found) == mentions
 
 
 def test_a_conjunct_has_the_role_of_the_first_one() -> None:
@@ -80,9 +80,9 @@ def test_a_conjunct_has_the_role_of_the_first_one() -> None:
 def test_events_of_one_meaning_are_joined_once(linker: EventLinker) -> None:
     texts = ["to buy a brush", "PersonX buys the brush", "buy brush", "PersonX bought a brush", "PersonX sells a brush"]
     uris = [event_uri(text) for text in texts]
-    found = [link for link in linker.links(uris) if link.relation == "SameEvent"]
+    links = [link for link in linker.links(uris) if link.relation == "SameEvent"]
     alike = sorted(uris[:3])
-    assert found == [
+    assert links == [
         Link(alike[0], "SameEvent", alike[1]),
         Link(alike[0], "SameEvent", alike[2]),
         Link(alike[1], "SameEvent", alike[2]),
@@ -113,10 +113,10 @@ METRICS = {"grounding": {}, "commonsense": {}, "grade": {}, "accent": {}}
 def test_scores_and_distances_are_the_same_on_a_linked_graph(store: WritableGraph) -> None:
     """Over the store and over its index, with signatures and evidence."""
     with Graph(store) as graph:
-        before = [scores(one) for one in (store, graph)]
+        before = [scores(opened) for opened in (store, graph)]
         linked = link_events(graph)
         assert linked.counts.new == linked.manifest.links > 100
-        assert [scores(one) for one in (store, graph)] == before
+        assert [scores(opened) for opened in (store, graph)] == before
         with open_graph(store.url) as again:
             assert again.index is not None
             assert again.index.directory == graph.index.directory if graph.index else False, "the index is not built again"
@@ -197,8 +197,8 @@ def test_an_embedded_run_killed_and_repeated(tmp_path: Path, stored: Stored, tac
     with open_graph(folder) as graph:
         assert (graph.link_manifest(), list(graph.links())) == (LinkManifest(), [])
         assert graph.unfinished() == ["link"]
-    told = tacit("info", folder).err
-    assert "tacit link was killed and wrote nothing; run it again" in told
+    message = tacit("info", folder).err
+    assert "tacit link was killed and wrote nothing; run it again" in message
     same_as_undisturbed(str(folder), str(untouched), tacit)
     assert sorted(path.name for path in folder.iterdir() if path.name != "index") == [
         "graph.lbug",
@@ -226,13 +226,13 @@ def test_a_neo4j_run_killed_and_repeated(tmp_path: Path, stored: Stored, tacit: 
 
 def same_as_undisturbed(url: str, other: str, tacit: Tacit) -> None:
     """Link both graphs: the one whose linking was killed before is the same as the other."""
-    told, want = tacit("link", url, "--json", "--quiet").json, tacit("link", other, "--json", "--quiet").json
+    counts, want = tacit("link", url, "--json", "--quiet").json, tacit("link", other, "--json", "--quiet").json
     for name in ("mentions", "same", "links_digest", "linked_digest"):
-        assert told[name] == want[name], name
-    with open_graph(url) as one, open_graph(other) as two:
-        assert one.link_manifest() == two.link_manifest()
-        assert sorted(one.links(), key=str) == sorted(two.links(), key=str)
-        assert one.manifest().checksum == two.manifest().checksum
+        assert counts[name] == want[name], name
+    with open_graph(url) as linked, open_graph(other) as two:
+        assert linked.link_manifest() == two.link_manifest()
+        assert sorted(linked.links(), key=str) == sorted(two.links(), key=str)
+        assert linked.manifest().checksum == two.manifest().checksum
     assert tacit("check", url).status == 0
 
 
@@ -276,7 +276,9 @@ def test_tails_and_paths_go_from_concepts_to_events(tmp_path: Path, stored: Stor
     event = tacit("tails", graph, "PersonX passes the exam", "xReact", "--json").json
     assert {row["tail_text"] for row in event} == {"happy", "relieved"}, "an event answers for itself, as before"
     assert "has no ObjectUse here, and neither has an event that mentions it" in tacit("tails", graph, "exam", "ObjectUse").err
-    ways = [tacit("paths", graph, "exam", "relieved", "--events", "--engine", one, "--json").json for one in ("auto", "store")]
+    ways = [
+        tacit("paths", graph, "exam", "relieved", "--events", "--engine", engine, "--json").json for engine in ("auto", "store")
+    ]
     assert ways[0] == ways[1]
     assert [way["text"] for way in ways[0]] == ["exam <-Mentions- PersonX passes the exam -xReact-> relieved"]
     assert "'relieved'" in tacit("paths", graph, "exam", "relieved").err, "without --events only concepts count"

@@ -35,9 +35,9 @@ def test_the_other_project_named_tacit_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "tacit" / "__init__.py").write_text("THEIRS = True\n", encoding="utf-8")
     (tmp_path / "tacit-0.3.0.dist-info").mkdir()
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from tacit.api.main import main; main()"
-    told = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout == f"tacit {version('tacit-kg')}\n"
-    assert told.stderr == (
+    outcome = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, check=True)
+    assert outcome.stdout == f"tacit {version('tacit-kg')}\n"
+    assert outcome.stderr == (
         "tacit: the package tacit 0.3.0, another project, is installed here too and shares the import name with tacit-kg; "
         "run: pip uninstall --yes tacit && pip install --force-reinstall --no-deps tacit-kg\n"
     )

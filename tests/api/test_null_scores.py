@@ -69,15 +69,15 @@ def test_what_is_not_judged_is_in_no_correlation_and_counted(tacit: Tacit, sampl
         ("A dog wants a walk in the park.", 2.0),
     ]
     bad = [("Ich habe heute leider gar keinen Hunger.", 5.0), ("asdf qwer zxcv", 5.0)]
-    found = []
+    correlations = []
     for name, texts in (("good", good), ("all", good + bad)):
         path = tmp_path / f"{name}.jsonl"
         path.write_text("\n".join(json.dumps({"history": HISTORY, "response": text, "rating": rating}) for text, rating in texts))
         words = ("evaluate", path, "--metrics", "grounding", "--graph", sample_graph, "--resamples", 50)
         (row,) = tacit(*words, "--json").json
-        found.append(row)
-    assert found[0]["pearson"] == found[1]["pearson"]
-    assert [(row["n"], row["left_out"]["unscored"]) for row in found] == [(3, 0), (3, 2)]
+        correlations.append(row)
+    assert correlations[0]["pearson"] == correlations[1]["pearson"]
+    assert [(row["n"], row["left_out"]["unscored"]) for row in correlations] == [(3, 0), (3, 2)]
     assert "2 responses that it cannot judge" in tacit(*words).out
 
 

@@ -49,8 +49,8 @@ def of_client(ask: Asked, call: Callable[[AsyncClient], Any]) -> Any:
 def names(value: Any) -> Any:
     """Return the names in ``value``, in order, at every depth."""
     if isinstance(value, dict):
-        return [(name, names(one)) for name, one in value.items()]
-    return [names(one) for one in value] if isinstance(value, list) else None
+        return [(name, names(part)) for name, part in value.items()]
+    return [names(part) for part in value] if isinstance(value, list) else None
 
 
 def agree(*values: Any) -> None:
@@ -72,10 +72,10 @@ def test_score_rows_and_evidence(tacit: Tacit, ask: Asked, sample_graph: str, tm
     shown = tacit("score", file, "--metrics", "grounding,length", "--graph", sample_graph, *words, "-q").rows
     items = [ITEM, ITEM | {"id": "2", "response": ""}]
     rows = ask("POST", "/v1/score", json={"items": items, "explain": explain}).json()["items"]
-    given = [(one["id"], one["history"], one["response"]) for one in items]
+    returned_rows = [(item["id"], item["history"], item["response"]) for item in items]
 
     async def call(client: AsyncClient) -> Any:
-        return [row async for row in client.score_items(given, explain=explain)]
+        return [row async for row in client.score_items(returned_rows, explain=explain)]
 
     agree(shown, rows, [row.to_dict(explain) for row in of_client(ask, call)])
     assert [row.get("evidence") is not None for row in shown] == [explain, explain]
@@ -89,26 +89,26 @@ def test_explanations(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Pat
     [shown] = json.loads(output.read_text(encoding="utf-8"))["items"]
     body = {"history": HISTORY, "response": RESPONSE, "svg": False}
     answer = ask("POST", "/v1/explain", json=body).json()["explanations"]
-    found = of_client(ask, lambda client: client.explain(HISTORY, RESPONSE))
-    agree(shown["explanations"], answer, {name: one.to_dict() for name, one in found.items()})
+    explanations = of_client(ask, lambda client: client.explain(HISTORY, RESPONSE))
+    agree(shown["explanations"], answer, {name: explanation.to_dict() for name, explanation in explanations.items()})
     drawn = ask("POST", "/v1/explain", json=body | {"svg": True}).json()["explanations"]
     assert [*drawn["grounding"]] == [*answer["grounding"], "svg"]
 
 
 def test_neighbours_paths_and_tails(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
     answer = ask("GET", "/v1/neighbours", params={"concept": "dog", "limit": 5}).json()["neighbours"]
-    found = of_client(ask, lambda client: client.neighbours("dog", limit=5))
-    agree(tacit("neighbours", sample_graph, "dog", "--limit", 5, "--json").json, answer, [dump(one) for one in found])
+    rows = of_client(ask, lambda client: client.neighbours("dog", limit=5))
+    agree(tacit("neighbours", sample_graph, "dog", "--limit", 5, "--json").json, answer, [dump(entry) for entry in rows])
     answer = ask("GET", "/v1/hops", params={"source": "dog", "target": ["bone", "doctor"]}).json()["hops"]
     agree(tacit("hops", sample_graph, "dog", "bone", "doctor", "--json").json, answer)
     assert of_client(ask, lambda client: client.hops("dog", ["bone", "doctor"])) == [row["hops"] for row in answer]
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
-    found = of_client(ask, lambda client: client.paths("dog", "doctor", limit=2))
+    rows = of_client(ask, lambda client: client.paths("dog", "doctor", limit=2))
     shown = tacit("paths", sample_graph, "dog", "doctor", "--limit", 2, "--json").json
-    agree(shown, answer, [dump(one, FoundPath) for one in found])
+    agree(shown, answer, [dump(entry, FoundPath) for entry in rows])
     answer = ask("GET", "/v1/tails", params={"head": EVENT, "limit": 3}).json()["tails"]
-    found = of_client(ask, lambda client: client.tails(EVENT, limit=3))
-    agree(tacit("tails", sample_graph, EVENT, "--limit", 3, "--json").json, answer, [dump(one) for one in found])
+    rows = of_client(ask, lambda client: client.tails(EVENT, limit=3))
+    agree(tacit("tails", sample_graph, EVENT, "--limit", 3, "--json").json, answer, [dump(entry) for entry in rows])
     assert isinstance(of_client(ask, lambda client: client.complete("do"))[0], Completion)
 
 
@@ -118,27 +118,39 @@ def test_inferences(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path)
     file.write_text(json.dumps({"turns": turns}))
     [shown] = tacit("infer", file, "--graph", sample_graph, "--json", "-q").rows
     answer = ask("POST", "/v1/infer", json={"dialogue": turns}).json()["turns"]
-    found = of_client(ask, lambda client: client.infer(turns))
-    agree(shown["turns"], answer, [one.to_dict() for one in found])
+    turns_answered = of_client(ask, lambda client: client.infer(turns))
+    agree(shown["turns"], answer, [turn.to_dict() for turn in turns_answered])
 
 
 def test_choices(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) -> None:
-    one = Instance(
+    instance = Instance(
         "d", ["A: I cooked dinner for you."], "I cooked dinner for you.", "motivation", ["He is kind.", "He hates food."]
     )
     file = tmp_path / "cicero.json"
-    record = {"ID": one.id, "Dialogue": one.dialogue, "Target": one.target, "Question": one.question.text, "Choices": one.choices}
+    record = {
+        "ID": instance.id,
+        "Dialogue": instance.dialogue,
+        "Target": instance.target,
+        "Question": instance.question.text,
+        "Choices": instance.choices,
+    }
     file.write_text(json.dumps(record))
     [shown] = tacit("choose", file, "--graph", sample_graph, "--json", "-q").rows
-    body = {"id": "d", "dialogue": one.dialogue, "target": one.target, "question": "motivation", "choices": one.choices}
-    agree(shown, ask("POST", "/v1/choose", json=body).json(), of_client(ask, lambda client: client.choose(one)).to_dict())
+    body = {
+        "id": "d",
+        "dialogue": instance.dialogue,
+        "target": instance.target,
+        "question": "motivation",
+        "choices": instance.choices,
+    }
+    agree(shown, ask("POST", "/v1/choose", json=body).json(), of_client(ask, lambda client: client.choose(instance)).to_dict())
 
 
 def test_rows_of_cypher_and_the_cookbook(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
     body = {"query": "used_for", "parameters": {"concept": "knife"}}
     answer = ask("POST", "/v1/cypher", json=body).json()["rows"]
-    found = of_client(ask, lambda client: client.cypher("used_for", {"concept": "knife"}))
-    agree(tacit("cypher", sample_graph, "used_for", "--param", "concept=knife", "--json").json, answer, found.records())
+    rows = of_client(ask, lambda client: client.cypher("used_for", {"concept": "knife"}))
+    agree(tacit("cypher", sample_graph, "used_for", "--param", "concept=knife", "--json").json, answer, rows.records())
 
 
 def test_the_graph_and_the_metrics(tacit: Tacit, ask: Asked, sample_graph: str) -> None:

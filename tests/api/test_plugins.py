@@ -42,7 +42,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         for file, text in modules.items():
             (site / file).write_text(text)
         importlib.invalidate_caches()
-        monkeypatch.setattr(sys, "path", [*(one for one in sys.path if one != str(site)), str(site)])
+        monkeypatch.setattr(sys, "path", [*(path for path in sys.path if path != str(site)), str(site)])
         METRIC_REGISTRY.refresh()
 
     yield add
@@ -74,8 +74,8 @@ def test_the_command_line_scores_with_a_metric_of_another_package(tacit: Tacit, 
     (row, _) = tacit("score", talk, "-m", "vowels", "-O", "vowels.letters=!?", "-q", "--json").rows
     assert (row["scores"]["vowels"], row["signature"]["vowels"]) == (0.5, "vowels|letters:!?|plugin:tacit-vowels 0.1|v:1")
     assert "must be a text, not 3" in tacit("score", talk, "-m", "vowels", "-O", "vowels.letters=3").err
-    told = tacit("explain", talk, "-m", "vowels").out
-    assert "vowels 0.500" in told
+    explanation = tacit("explain", talk, "-m", "vowels").out
+    assert "vowels 0.500" in explanation
 
 
 def test_a_metric_that_needs_no_graph_may_take_none(install: Install, tmp_path: Path) -> None:
@@ -218,18 +218,18 @@ def test_a_broken_scorer_is_a_sentence_that_names_its_package(
 
 
 def test_entry_points_are_read_only_when_a_name_is_not_tacits_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     def entry_points(*, group: str) -> list[Any]:
-        asked.append(group)
+        requests.append(group)
         return []
 
     METRIC_REGISTRY.refresh()
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     load_metric("length")
     SCORER_REGISTRY.kind("blend")
-    assert asked == []
+    assert requests == []
     with pytest.raises(InputError, match="unknown metric 'vowels'; choose from grounding, "):
         load_metric("vowels")
-    assert asked == ["tacit.metrics"]
+    assert requests == ["tacit.metrics"]
     METRIC_REGISTRY.refresh()

@@ -58,16 +58,16 @@ def loaded(facts: list[Assertion], events: list[Assertion], tmp_path_factory: py
 
 
 def test_choices_are_an_instance_of_cicero() -> None:
-    [one] = read_cicero(SAMPLE / "choices.jsonl", strict=True)
-    assert isinstance(one, Instance)
-    assert (one.question.value, one.target_index, len(one.choices), one.correct) == ("motivation", 0, 3, ())
+    [instance] = read_cicero(SAMPLE / "choices.jsonl", strict=True)
+    assert isinstance(instance, Instance)
+    assert (instance.question.value, instance.target_index, len(instance.choices), instance.correct) == ("motivation", 0, 3, ())
 
 
 def test_concept_assertions_are_what_the_readme_says(facts: list[Assertion], graph: nx.Graph) -> None:
     relations = {row.relation for row in facts}
     assert relations <= set(RELATIONS)
-    said = f"{len(facts)} assertions, {len(graph)} concepts, {len(relations)} relations"
-    assert said in (SAMPLE / "README.md").read_text(encoding="utf-8")
+    sentence = f"{len(facts)} assertions, {len(graph)} concepts, {len(relations)} relations"
+    assert sentence in (SAMPLE / "README.md").read_text(encoding="utf-8")
     assert len({row.fingerprint()[0] for row in facts}) == len(facts), "an assertion stands there twice"
     assert len({row.weight for row in facts}) > 5
     assert {row.license for row in facts} == {"cc:zero/1.0"}
@@ -85,8 +85,8 @@ def test_concept_lines_are_in_the_official_form() -> None:
 
 def test_events_are_what_the_readme_says(events: list[Assertion]) -> None:
     assert {row.relation for row in events} == set(ATOMIC_RELATIONS)
-    said = f"{len(events)} triples, {len({row.head for row in events})} heads, all 23 relations"
-    assert said in (SAMPLE / "README.md").read_text(encoding="utf-8")
+    sentence = f"{len(events)} triples, {len({row.head for row in events})} heads, all 23 relations"
+    assert sentence in (SAMPLE / "README.md").read_text(encoding="utf-8")
     assert {"PersonX applies for ___", "PersonX walks PersonX's dog"} <= {text_of(row.head) for row in events}
     filled = {text_of(row.tail) for row in events if row.relation == "isFilledBy" and "applies" in row.head}
     assert filled == {"a job", "a passport", "a loan"}
@@ -163,9 +163,9 @@ def test_fitting_responses_are_better_grounded(scores: dict[str, float]) -> None
 def test_scores_agree_with_networkx(loaded: KnowledgeGraph, graph: nx.Graph, scores: dict[str, float]) -> None:
     """The formula of docs/grounding.md, worked out anew over networkx."""
     talk, linker = shipped_talk(), Linker(loaded, load_pipeline())
-    found = sorted((uri, word) for word, uri in zip(talk.counts, loaded.resolve(list(talk.counts)), strict=True) if uri)
-    pool = [text_of(uri) for uri, word in found for _ in range(talk.counts[word])]
-    background = [pool[(2 * place + 1) * len(pool) // 1024] for place in range(512)]
+    rows = sorted((uri, word) for word, uri in zip(talk.counts, loaded.resolve(list(talk.counts)), strict=True) if uri)
+    pool = [text_of(uri) for uri, word in rows for _ in range(talk.counts[word])]
+    background = [pool[(2 * index + 1) * len(pool) // 1024] for index in range(512)]
     for item in read_items(DIALOGUES, strict=True):
         history = {text_of(mention.concept) for turn in item.history for mention in linker.link(turn)}
         wanted = {text_of(mention.concept): mention.lemma for mention in linker.link(item.response)}

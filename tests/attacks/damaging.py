@@ -40,11 +40,11 @@ def grow(path: Path, draw: random.Random) -> None:
 def exchange_pages(path: Path, draw: random.Random) -> None:
     data = path.read_bytes()
     pages = [data[start : start + PAGE] for start in range(0, len(data), PAGE)]
-    one, other = draw.randrange(len(pages)), draw.randrange(len(pages))
-    if pages[one] == pages[other]:
+    first, second = draw.randrange(len(pages)), draw.randrange(len(pages))
+    if pages[first] == pages[second]:
         flip_bit(path, draw)
         return
-    pages[one], pages[other] = pages[other], pages[one]
+    pages[first], pages[second] = pages[second], pages[first]
     path.write_bytes(b"".join(pages))
 
 

@@ -108,23 +108,23 @@ def running(driver: Any) -> list[str]:
 
 def generated() -> list[str]:
     """Statements that do something with each item of a long list, in every combination of the parts above."""
-    found = []
+    queries = []
     for walk in WALKS:
         for item, test in itertools.product(ITEMS, TESTS) if "{test}" in walk else ((item, "") for item in ITEMS):
-            found.append(f"{LIST}RETURN {walk.format(item=item, test=test.format(item))} AS x")
-    return sorted(set(found))
+            queries.append(f"{LIST}RETURN {walk.format(item=item, test=test.format(item))} AS x")
+    return sorted(set(queries))
 
 
 def attack(driver: Any, queries: list[str], limit: float) -> list[str]:
     """Run each of the statements that pass the check; return those that the server did not end in time."""
-    kept = []
+    sessions = []
     for query in queries:
         started = time.monotonic()
         with suppress(TacitError):
             run_neo4j(driver, None, query, {"big": "a" * 100_000, "l": list(range(1_000))}, limit=5, timeout=limit)
         if time.monotonic() - started > limit + engine.GRACE - 0.5:
-            kept.append(query)
-    return kept
+            sessions.append(query)
+    return sessions
 
 
 @pytest.mark.neo4j
@@ -170,7 +170,7 @@ def busy(driver: Any) -> bool:
 
 
 def threads(name: str) -> list[threading.Thread]:
-    return [one for one in threading.enumerate() if one.name == name]
+    return [thread for thread in threading.enumerate() if thread.name == name]
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -205,11 +205,11 @@ def test_a_look_at_the_transactions_that_times_out_is_repeated(server: Any, monk
 
     listed, looks = engine._listed, []
 
-    def time_out_first(*given: Any) -> Any:
-        looks.append(given)
+    def time_out_first(*arguments: Any) -> Any:
+        looks.append(arguments)
         if len(looks) == 1:
             raise TimedOut
-        return listed(*given)
+        return listed(*arguments)
 
     monkeypatch.setattr(engine, "_listed", time_out_first)
     run_stuck(server, monkeypatch)
@@ -241,7 +241,7 @@ def test_a_query_that_has_ended_without_an_answer_holds_neither_connection_nor_s
     server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = engine._listed
-    monkeypatch.setattr(engine, "_listed", lambda *given: (False, listed(*given)[1]))
+    monkeypatch.setattr(engine, "_listed", lambda *arguments: (False, listed(*arguments)[1]))
     run_stuck(server, monkeypatch)
     wait_for(lambda: not threads("tacit-query"))
     assert running(server) == [STUCK]  # this one has not ended, which shows that the driver's call was not waited for
@@ -252,13 +252,13 @@ def test_a_query_that_has_ended_without_an_answer_holds_neither_connection_nor_s
 
 @pytest.mark.neo4j
 def test_more_queries_than_slots_wait_for_their_turn(server: Any) -> None:
-    found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append(run_neo4j(server, None, "RETURN 1 AS x").rows)) for _ in range(12)]
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(run_neo4j(server, None, "RETURN 1 AS x").rows)) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [((1,),)] * 12
+    assert results == [((1,),)] * 12
 
 
 def test_the_cookbook_passes_on_both_engines() -> None:

@@ -53,10 +53,10 @@ def damaged(packed: bytes, cuts: int, flips: int) -> Iterator[tuple[str, bytes]]
     yield "with half of itself behind", packed + packed[: len(packed) // 2]
     draw = random.Random(4)
     for _ in range(flips):
-        place = draw.randrange(8 * len(packed))
+        bit = draw.randrange(8 * len(packed))
         flipped = bytearray(packed)
-        flipped[place // 8] ^= 1 << place % 8
-        yield f"bit {place % 8} of byte {place // 8} flipped", bytes(flipped)
+        flipped[bit // 8] ^= 1 << bit % 8
+        yield f"bit {bit % 8} of byte {bit // 8} flipped", bytes(flipped)
 
 
 def facts(url: str) -> tuple[Any, ...]:

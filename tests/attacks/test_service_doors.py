@@ -114,24 +114,24 @@ def running(keys: Path) -> Iterator[Running]:
 
 def read(connection: socket.socket) -> bytes:
     """All that comes until the other end closes."""
-    found = b""
+    received = b""
     try:
         while part := connection.recv(65_536):
-            found += part
+            received += part
     except ConnectionError:
         pass
-    return found
+    return received
 
 
-def flood(connection: socket.socket, data: bytes, most: int, pause: float = 0.001) -> int:
+def flood(connection: socket.socket, data: bytes, limit: int, pause: float = 0.001) -> int:
     """Send ``data`` again and again, and return how often that went well before the other end had enough, at most ``most``."""
-    for number in range(most):
+    for number in range(limit):
         try:
             connection.sendall(data)
         except OSError:
             return number
         time.sleep(pause)
-    return most
+    return limit
 
 
 # Bodies of many values
@@ -148,8 +148,8 @@ BOMBS = {
 
 
 def bomb(name: str, size: int) -> bytes:
-    before, one, after = BOMBS[name]
-    return before + b",".join([one] * (size // (len(one) + 1))) + after
+    before, bomb_bytes, after = BOMBS[name]
+    return before + b",".join([bomb_bytes] * (size // (len(bomb_bytes) + 1))) + after
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -239,9 +239,9 @@ def test_large_bodies_are_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPa
     threads: list[str] = []
     real = bodies.parse
 
-    def parse_here(*given: Any) -> Any:
+    def parse_here(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name.partition("_")[0])
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(bodies, "parse", parse_here)
     app = App()
@@ -573,10 +573,10 @@ def test_no_header_is_injected_and_no_other_site_is_named(running: Running, path
 
 
 def test_a_request_id_is_not_copied_when_it_is_not_one(running: Running) -> None:
-    for given in (b"a\tb", b"x\x0bX-Injected: 1", b"\xff", b"y" * 129):
+    for header in (b"a\tb", b"x\x0bX-Injected: 1", b"\xff", b"y" * 129):
         with running.connect() as connection:
-            connection.sendall(GET + b"Connection: close\r\nX-Request-ID: " + given + b"\r\n\r\n")
-            assert given not in read(connection)
+            connection.sendall(GET + b"Connection: close\r\nX-Request-ID: " + header + b"\r\n\r\n")
+            assert header not in read(connection)
 
 
 # Files of keys, and the served folder
@@ -592,7 +592,7 @@ def test_keys_that_are_added_together_are_all_kept(tmp_path: Path) -> None:
     with ThreadPoolExecutor(12) as pool:
         list(pool.map(add, range(48)))
     assert sorted(entry.name for entry in read_keys(path)) == sorted(f"name {number}" for number in range(48))
-    assert [one.name for one in tmp_path.iterdir()] == ["keys"]
+    assert [file.name for file in tmp_path.iterdir()] == ["keys"]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -659,9 +659,9 @@ def test_a_served_folder_that_changes_is_told(graph_copy: Path, change: str, tac
     from tacit.graph import open_graph, open_index
 
     with open_graph(str(graph_copy)) as store, open_index(store) as index:
-        made = create_app(Reasoner(index, ["grounding"]))
+        application = create_app(Reasoner(index, ["grounding"]))
         ask = App.__new__(App)
-        ask.app = made
+        ask.app = application
         digest = ask("GET", "/v1/info").json()["graph"]["digest"]
         count = {"query": "MATCH (a:Concept) RETURN count(a) AS n"}
         assert ask("GET", "/v1/info").json()["graph"]["changed"] is None
@@ -678,7 +678,7 @@ def test_a_served_folder_that_changes_is_told(graph_copy: Path, change: str, tac
             assert change in answer.json()["detail"]
         scored = ask("POST", "/v1/score", json=ITEM).json()["items"][0]
         assert f"graph:{digest}" in scored["signature"]["grounding"]
-        made.state.service.close()
+        application.state.service.close()
 
 
 @pytest.fixture

@@ -68,12 +68,12 @@ def test_there_are_enough() -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_query_is_documented_and_reads_only(entry: str) -> None:
-    found = query(entry)
-    assert found.summary.endswith("?")
-    assert found.parameters == tuple(sorted(examples(entry)))
-    assert "ORDER BY" in found.text
-    check(found.text, "neo4j", examples(entry))
-    check(found.text, "embedded", examples(entry))
+    rows = query(entry)
+    assert rows.summary.endswith("?")
+    assert rows.parameters == tuple(sorted(examples(entry)))
+    assert "ORDER BY" in rows.text
+    check(rows.text, "neo4j", examples(entry))
+    check(rows.text, "embedded", examples(entry))
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
@@ -141,10 +141,10 @@ def page(graph: KnowledgeGraph) -> str:
 
 def _section(entry: str, result: QueryResult) -> list[str]:
     name = entry.removeprefix("explore/")
-    given = [f"--param {key}={_quoted(value)}" for key, value in examples(entry).items()]
+    parameters = [f"--param {key}={_quoted(value)}" for key, value in examples(entry).items()]
     text = query(entry).text
     lines = ["", f"## {name}", "", query(entry).summary, "", "```cypher", text, "```", ""]
-    lines += ["    " + " ".join(["tacit cypher sample-graph", name, *given]), ""]
+    lines += ["    " + " ".join(["tacit cypher sample-graph", name, *parameters]), ""]
     lines += ["| " + " | ".join(result.columns) + " |", "|" + "---|" * len(result.columns)]
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in result.rows[:ROWS_SHOWN]]
     if len(result.rows) > ROWS_SHOWN:

@@ -69,11 +69,11 @@ def test_the_sample_graph(sample: KnowledgeGraph) -> None:
     first, second = (
         sample.resolve(words) for words in (["dog", "walk", "bone", "umbrella"], ["park", "leash", "animal", "walk"])
     )
-    found = [uri for uri in first if uri], [uri for uri in second if uri]
-    assert min(map(len, found)) >= 3
-    _same_matrix(sample, oracle, *found)
-    _same_counts(sample, oracle, *found)
-    for uri in found[0]:
+    endpoints = [uri for uri in first if uri], [uri for uri in second if uri]
+    assert min(map(len, endpoints)) >= 3
+    _same_matrix(sample, oracle, *endpoints)
+    _same_counts(sample, oracle, *endpoints)
+    for uri in endpoints[0]:
         _same_neighbours(sample, oracle, uri)
 
 
@@ -123,19 +123,23 @@ def test_tails_of_many_heads_at_once(sample: KnowledgeGraph) -> None:
 def _same_neighbours(graph: KnowledgeGraph, oracle: OracleGraph, start: str) -> None:
     for hops, name in HOPS.items():
         rows = graph.run(query(f"explore/{name}").text, {"concept": text_of(start)}, limit=5000).rows
-        expected = [(text_of(one.uri), one.uri, one.weight) for one in oracle.neighbours(start, hops, None)]
+        expected = [
+            (text_of(neighbour.uri), neighbour.uri, neighbour.weight) for neighbour in oracle.neighbours(start, hops, None)
+        ]
         assert list(rows) == expected
-        assert [(one.uri, one.weight) for one in graph.neighbours(start, hops, None)] == [row[1:] for row in expected]
+        assert [(neighbour.uri, neighbour.weight) for neighbour in graph.neighbours(start, hops, None)] == [
+            row[1:] for row in expected
+        ]
 
 
 def _same_matrix(graph: KnowledgeGraph, oracle: OracleGraph, first: list[str], second: list[str]) -> None:
     rows = graph.run(query("explore/hop_weights").text, {"first": first, "second": second}, limit=5000).rows
-    weights = {(one, other): (hops, weight) for one, other, hops, weight in rows}
+    weights = {(pair, other): (hops, weight) for pair, other, hops, weight in rows}
     assert len(weights) == len(rows)
     hops = oracle.hop_distances(first, second)
-    for (i, one), (j, other) in product(enumerate(first), enumerate(second)):
-        expected = None if one == other or hops[i, j] < 0 else (hops[i, j], pytest.approx(1 / hops[i, j]))
-        assert weights.get((one, other)) == expected
+    for (i, pair), (j, other) in product(enumerate(first), enumerate(second)):
+        expected = None if pair == other or hops[i, j] < 0 else (hops[i, j], pytest.approx(1 / hops[i, j]))
+        assert weights.get((pair, other)) == expected
     assert np.array_equal(graph.hop_distances(first, second), hops)
 
 

@@ -15,13 +15,13 @@ OWN = [name for name in names() if not name.startswith("explore/")]
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_query_is_documented(name: str) -> None:
-    found = query(name)
-    assert found.name == name
-    assert found.summary.endswith(".")
-    assert len(found.summary) > 10
-    assert found.text
-    assert "//" not in found.text
-    assert query(name) is found
+    rows = query(name)
+    assert rows.name == name
+    assert rows.summary.endswith(".")
+    assert len(rows.summary) > 10
+    assert rows.text
+    assert "//" not in rows.text
+    assert query(name) is rows
 
 
 def test_dialects_come_first() -> None:
@@ -32,21 +32,21 @@ def test_dialects_come_first() -> None:
 
 
 def test_names_are_filled_in_only_when_well_formed() -> None:
-    asked = query("create_assertions", "neo4j")
-    assert "[r:`IsA`]" in asked.naming(RELATION="IsA", LABEL="Concept").text
+    statement = query("create_assertions", "neo4j")
+    assert "[r:`IsA`]" in statement.naming(RELATION="IsA", LABEL="Concept").text
     for name in ("Is A", "IsA`]-() DELETE r //", "", "IsA`", "ü", "1a"):
         with pytest.raises(ValueError, match="cannot replace"):
-            asked.naming(RELATION=name)
+            statement.naming(RELATION=name)
     with pytest.raises(ValueError, match="cannot replace"):
-        asked.naming(NOWHERE="IsA")
+        statement.naming(NOWHERE="IsA")
 
 
 def test_the_bound_of_a_path_is_tightened() -> None:
     for dialect in ("neo4j", "embedded"):
-        asked = query("hop_distances", dialect)  # type: ignore[arg-type]
-        assert "..6" in asked.text
-        assert "..2" in asked.within(2).text
-        assert "..6" not in asked.within(2).text
+        statement = query("hop_distances", dialect)  # type: ignore[arg-type]
+        assert "..6" in statement.text
+        assert "..2" in statement.within(2).text
+        assert "..6" not in statement.within(2).text
 
 
 def test_an_open_file_is_named_by_its_number() -> None:
@@ -122,9 +122,9 @@ def test_rows_are_asked_with_their_parameters(monkeypatch: pytest.MonkeyPatch, t
     seen: dict[str, tuple[str, ...]] = {}
     execute = Engine._execute
 
-    def record(self: Engine, asked: Query, parameters: dict[str, object] | None, *rest: object) -> object:
-        seen[asked.name] = tuple(sorted(parameters or ()))
-        return execute(self, asked, parameters, *rest)  # type: ignore[arg-type]
+    def record(self: Engine, statement: Query, parameters: dict[str, object] | None, *arguments: object) -> object:
+        seen[statement.name] = tuple(sorted(parameters or ()))
+        return execute(self, statement, parameters, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Engine, "_execute", record)
     with open_graph(tmp_path / "g", engine="store", create=True) as graph:

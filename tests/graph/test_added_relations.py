@@ -34,10 +34,10 @@ def test_a_store_keeps_them(new_store: Callable[[], WritableGraph], tmp_path: Pa
     rows = store.run("MATCH (a:Concept)-[r:Calms]->(b) RETURN a.text AS a, r.weight AS w, b.text AS b").rows
     assert rows == (("cat", 1.0, "child"),)
     assert store.run("MATCH (a)-[r:Mirrors]->(b) RETURN a.text AS a").rows == (), "known, though without assertions"
-    assert [one.text for one in store.neighbours("cat", relations=["Calms"])] == ["child"]
+    assert [neighbour.text for neighbour in store.neighbours("cat", relations=["Calms"])] == ["child"]
     with open_index(store, directory=tmp_path) as index:
         assert index.manifest() == store.manifest()
-        assert [one.text for one in index.neighbours("cat", relations=["Calms"])] == ["child"]
+        assert [neighbour.text for neighbour in index.neighbours("cat", relations=["Calms"])] == ["child"]
 
 
 def test_later_definitions_replace_earlier_ones_and_change_no_digest(new_store: Callable[[], WritableGraph]) -> None:

@@ -44,17 +44,17 @@ def read_folder(folder: Path) -> dict[str, str]:
 @contextmanager
 def each_step(do: Callable[[int], None]) -> Iterator[list[str]]:
     """Call ``do`` with the number of the step, from 1, before everything that changes the disk; give the names of the steps."""
-    made: list[str] = []
+    steps: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         for module, name in STEPS:
 
-            def step(real: Callable[..., Any], name: str, *given: Any, **named: Any) -> Any:
-                made.append(name)
-                do(len(made))
-                return real(*given, **named)
+            def step(real: Callable[..., Any], name: str, *arguments: Any, **named: Any) -> Any:
+                steps.append(name)
+                do(len(steps))
+                return real(*arguments, **named)
 
             patch.setattr(module, name, partial(step, getattr(module, name), name))
-        yield made
+        yield steps
 
 
 def failing(at: int, how: str) -> Callable[[int], None]:
@@ -70,10 +70,10 @@ def failing(at: int, how: str) -> Callable[[int], None]:
 
 
 def places(write: Callable[[Path], None], path: Path) -> range:
-    with each_step(lambda _: None) as made:
+    with each_step(lambda _: None) as steps:
         write(path)
-    assert "rename" in made or "replace" in made
-    return range(1, len(made) + 1)
+    assert "rename" in steps or "replace" in steps
+    return range(1, len(steps) + 1)
 
 
 @pytest.mark.parametrize("how", ["killed", "interrupted", "failed"])
@@ -86,9 +86,9 @@ def test_a_folder_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: st
         write_folder(home / "model", OLD)
         with suppress(Killed, KeyboardInterrupt, OSError), each_step(failing(at, how)):
             write_folder(home / "model", NEW)
-        found = read_folder(home / "model")
-        assert found in (OLD, NEW), at
-        seen.add(found == NEW)
+        folder_read = read_folder(home / "model")
+        assert folder_read in (OLD, NEW), at
+        seen.add(folder_read == NEW)
         write_folder(home / "model", NEW)
         assert texts(home) == {f"model/{name}": text for name, text in NEW.items()}, f"left behind after step {at}"
     assert seen == {True, False}
@@ -98,15 +98,15 @@ def test_readers_find_a_whole_folder_at_any_time_and_the_writer_goes_on(tmp_path
     write_folder(tmp_path / "model", OLD)
     for at in places(lambda path: write_folder(path, NEW), tmp_path / "model"):
         write_folder(tmp_path / "model", OLD)
-        found: list[dict[str, str]] = []
+        contents: list[dict[str, str]] = []
 
-        def read(number: int, at: int = at, found: list[dict[str, str]] = found) -> None:
+        def read(number: int, at: int = at, contents: list[dict[str, str]] = contents) -> None:
             if number == at:
-                found.append(read_folder(tmp_path / "model"))
+                contents.append(read_folder(tmp_path / "model"))
 
         with each_step(read):
             write_folder(tmp_path / "model", NEW)
-        assert found in ([OLD], [NEW])
+        assert contents in ([OLD], [NEW])
         assert texts(tmp_path) == {f"model/{name}": text for name, text in NEW.items()}
 
 
@@ -120,7 +120,7 @@ def test_a_file_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str)
             write_file(path, b"new")
         assert path.read_bytes() in (b"old", b"new")
         if how != "killed":
-            assert [found.name for found in tmp_path.iterdir()] == [path.name]
+            assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_what_fails_while_it_is_made_leaves_the_old_one(tmp_path: Path) -> None:

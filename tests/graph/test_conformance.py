@@ -150,9 +150,9 @@ class TestGolden:
         assert golden.triples_between(dog, dog) == golden.triples_between(dog, dog, 2) == golden.triples_between([], cat) == []
 
     def test_paths(self, golden: KnowledgeGraph) -> None:
-        found = golden.paths("/c/en/dog", "/c/en/cat")
-        assert [path.assertions for path in found] == [(DOG_ANIMAL, CAT_ANIMAL), (DOG_PET_AGAIN, CAT_PET)]
-        assert [path.strength for path in found] == [2.0, 1.0]
+        paths = golden.paths("/c/en/dog", "/c/en/cat")
+        assert [path.assertions for path in paths] == [(DOG_ANIMAL, CAT_ANIMAL), (DOG_PET_AGAIN, CAT_PET)]
+        assert [path.strength for path in paths] == [2.0, 1.0]
         longest = golden.paths("/c/en/fish", "/c/en/door")
         assert [path.nodes for path in longest] == [
             tuple(_uris("fish animal cat pet house door")), tuple(_uris("fish animal dog pet house door"))
@@ -243,11 +243,11 @@ def _same_on_real_data(graph: KnowledgeGraph, oracle: OracleGraph, sources: int,
     assert graph.resolve(["dogs", "a hot dog", "the running", "qqqq"]) == oracle.resolve(
         ["dogs", "a hot dog", "the running", "qqqq"]
     )
-    for one, other in zip(ones[:walks], others[:walks], strict=True):
-        assert graph.neighbours(one, 1) == oracle.neighbours(one, 1)
-        assert graph.neighbours(one, 2, 10) == oracle.neighbours(one, 2, 10)
-        if nx.has_path(oracle.graph, one, other) and nx.shortest_path_length(oracle.graph, one, other) <= 3:
-            assert graph.paths(one, other, limit=5) == oracle.paths(one, other, limit=5)
+    for first, second in zip(ones[:walks], others[:walks], strict=True):
+        assert graph.neighbours(first, 1) == oracle.neighbours(first, 1)
+        assert graph.neighbours(first, 2, 10) == oracle.neighbours(first, 2, 10)
+        if nx.has_path(oracle.graph, first, second) and nx.shortest_path_length(oracle.graph, first, second) <= 3:
+            assert graph.paths(first, second, limit=5) == oracle.paths(first, second, limit=5)
     for hops in (1, 2):
         chains = oracle.triples_between(ones[:3], others[:3], hops)
         assert graph.triples_between(ones[:3], others[:3], hops) == chains  # type: ignore[arg-type]

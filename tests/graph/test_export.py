@@ -49,10 +49,10 @@ def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
         monkeypatch.setattr(engine.Engine, "reopen", counted)
 
-        def full(self: engine.Engine, asked: Query, within: dict[str, int]) -> object:
+        def full(self: engine.Engine, statement: Query, within: dict[str, int]) -> object:
             if within["stop"] - within["start"] > 1024:
                 raise engine.OutOfMemory("the buffer pool is full")
-            return table(self, asked, within)
+            return table(self, statement, within)
 
         monkeypatch.setattr(engine.Engine, "table", full)
     with open_graph(tmp_path / "g", create=True) as graph:
@@ -71,6 +71,6 @@ def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyP
         for row in table
     }
     assert read == {(r.head, r.relation, r.tail, r.source, r.weight) for r in ROWS if r.head.startswith("/c/")}
-    told = (tmp_path / "out" / "import.txt").read_text(encoding="utf-8")
-    assert "neo4j-admin database import full neo4j --nodes=" in told
-    assert "--overwrite-destination" in told
+    script = (tmp_path / "out" / "import.txt").read_text(encoding="utf-8")
+    assert "neo4j-admin database import full neo4j --nodes=" in script
+    assert "--overwrite-destination" in script

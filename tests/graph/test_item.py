@@ -42,7 +42,7 @@ def test_a_file_gives_errors_in_place_of_items_that_are_too_long(tmp_path: Path)
     path = tmp_path / "d.jsonl"
     path.write_text('{"id": "d", "turns": ["a", "%s", "c"]}\n{"history": [], "response": "b"}\n' % ("x" * (LONGEST_TEXT + 1)))
     *wrong, good = read_items(path)
-    assert [(type(one), one.id, one.line) for one in wrong] == [(ItemError, "d/2", 1), (ItemError, "d/3", 1)]  # type: ignore[union-attr]
+    assert [(type(row), row.id, row.line) for row in wrong] == [(ItemError, "d/2", 1), (ItemError, "d/3", 1)]  # type: ignore[union-attr]
     assert good == Item((), "b", id="2")
     with pytest.raises(InputError, match=r"d\.jsonl:1: the response has 200,001 characters"):
         list(read_items(path, strict=True))
@@ -66,9 +66,9 @@ def test_the_texts_of_a_file_are_checked_once(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("size", [1, 2, 100])
 def test_errors_keep_their_places_in_batches_of_any_size(size: int) -> None:
-    given: Sequence[Any] = [
+    returned_rows: Sequence[Any] = [
         ItemError(1, "a"), Item(["x"], "yes", id=1), ItemError(3, "b"), ItemError(4, "c"), (2, ["x"], 5), (3, ["x"], "no"),
     ]  # fmt: skip
-    rows = list(score_items(given, [load_metric("length")], batch_size=size))
+    rows = list(score_items(returned_rows, [load_metric("length")], batch_size=size))
     assert [(row.id, row.line) for row in rows] == [(None, 1), (1, None), (None, 3), (None, 4), (2, None), (3, None)]
     assert [row.fault for row in rows][2:5] == ["line 3: b", "line 4: c", "item 2: the response is of type int; give a text"]

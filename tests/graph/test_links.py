@@ -92,7 +92,7 @@ def test_links_are_stored_counted_and_read_back(new_store: NewStore) -> None:
     assert sorted(store.links(), key=str) == sorted(LINKS, key=str)
     manifest = store.link_manifest()
     hashes = [hashlib.blake2b("\t".join(map(str, link)).encode(), digest_size=16).digest() for link in LINKS]
-    want = sum(int.from_bytes(one, "little") for one in hashes) % 2**128
+    want = sum(int.from_bytes(digest, "little") for digest in hashes) % 2**128
     assert manifest == LinkManifest(entry(store), 6, want)
     assert store.manifest() == before, "links are not assertions"
     assert linked_digest(before, LinkManifest()) == before.digest
@@ -131,11 +131,11 @@ def test_what_concepts_and_events_answer_stays_the_same(new_store: NewStore) -> 
     def answers() -> list[object]:
         return [
             store.counts(), sorted(store.assertions()), store.hop_distances(concepts, concepts).tolist(),
-            [store.neighbours(one, hop) for one in concepts for hop in (1, 2)],
+            [store.neighbours(node, hop) for node in concepts for hop in (1, 2)],
             [store.paths(*pair) for pair in itertools.permutations(concepts, 2)],
             [store.triples_between(concepts, concepts, hops) for hops in (1, 2)],
             [store.count_triples(concepts, concepts, hops) for hops in (1, 2)],
-            [store.tails(one) for one in (LOSES, FINDS, FIND)], [store.heads(text) for text in ("wallet", "find", "to find")],
+            [store.tails(node) for node in (LOSES, FINDS, FIND)], [store.heads(text) for text in ("wallet", "find", "to find")],
             store.resolve(["wallet", "PersonX finds the wallet"]), store.manifest(),
         ]  # fmt: skip
 
@@ -149,15 +149,15 @@ def test_what_concepts_and_events_answer_stays_the_same(new_store: NewStore) -> 
 def test_the_tails_of_a_concept_come_best_first(new_store: NewStore) -> None:
     store = linked(new_store)
     assert isinstance(store, LinksEvents)
-    found = store.concept_tails("the wallets")
-    assert found == [
+    tails = store.concept_tails("the wallets")
+    assert tails == [
         ConceptTail("xWant", LOOK, 2, FINDS, "object", 5.0, "atomic2020", ""),
         ConceptTail("xReact", CALM, 2, FINDS, "object", 2.0, "atomic2020", ""),
         ConceptTail("xNeed", LOOK, 1, FINDS, "object", 1.0, "atomic2020", ""),
         ConceptTail("xReact", "/e/sad", 1, LOSES, "object", 3.0, "atomic2020", ""),
         ConceptTail("xWant", FIND, 1, LOSES, "object", 1.0, "atomic2020", "train.tsv"),
     ]
-    assert store.concept_tails(WALLET, "xWant", 1) == [found[0]]
+    assert store.concept_tails(WALLET, "xWant", 1) == [tails[0]]
     assert store.concept_tails(LOSE, "xReact") == [ConceptTail("xReact", "/e/sad", 1, LOSES, "predicate", 3.0, "atomic2020", "")]
     assert store.concept_tails("pocket") == store.concept_tails("/c/en/unicorn") == store.concept_tails(WALLET, limit=0) == []
     with pytest.raises(UnknownName, match="unicorn"):
@@ -353,14 +353,14 @@ def test_linked_paths_are_the_shortest_paths(new_store: NewStore, engine: str) -
     oracle = linked_oracle()
     nodes = sorted(oracle)
     for source, target in itertools.combinations(nodes, 2):
-        found = graph.linked_paths(source, target, 6, 100)
+        paths = graph.linked_paths(source, target, 6, 100)
         if not nx.has_path(oracle, source, target) or nx.shortest_path_length(oracle, source, target) > 6:
-            assert found == [], (source, target)
+            assert paths == [], (source, target)
             continue
         want = {tuple(nodes) for nodes in nx.all_shortest_paths(nx.Graph(oracle), source, target)}
-        assert {path.nodes for path in found} == want
-        assert found == sorted(found, key=lambda path: path.order)
-        assert all(oracle.has_edge(step.head, step.tail) for path in found for step in path.assertions)
+        assert {path.nodes for path in paths} == want
+        assert paths == sorted(paths, key=lambda path: path.order)
+        assert all(oracle.has_edge(step.head, step.tail) for path in paths for step in path.assertions)
     assert [path.text() for path in graph.linked_paths("pocket", "PersonX loses PersonX's wallet")] == [
         "pocket <-AtLocation- wallet <-Mentions- PersonX loses PersonX's wallet"
     ]

@@ -123,21 +123,21 @@ def test_both_stores_agree_with_the_rows_neo4j(neo4j_url: str, tmp_path: Path) -
         assert embedded.manifest().checksum == checksum(embedded.assertions()) == checksum(server.assertions())
         assert embedded.counts() == server.counts()
         for name in ("relation", "weight", "source", "contributors", "tail_sense", "rank", "score"):
-            asked = f"MATCH ()-[r]->() RETURN r.id AS id, r.{name} AS held ORDER BY id"
-            assert embedded.run(asked, limit=10_000) == server.run(asked, limit=10_000)
-        asked = "MATCH (n:Concept) RETURN n.uri AS uri, n.text AS text, n.language AS language ORDER BY uri"
-        assert embedded.run(asked, limit=10_000) == server.run(asked, limit=10_000)
+            statement = f"MATCH ()-[r]->() RETURN r.id AS id, r.{name} AS held ORDER BY id"
+            assert embedded.run(statement, limit=10_000) == server.run(statement, limit=10_000)
+        statement = "MATCH (n:Concept) RETURN n.uri AS uri, n.text AS text, n.language AS language ORDER BY uri"
+        assert embedded.run(statement, limit=10_000) == server.run(statement, limit=10_000)
 
 
 def test_one_process_loads_at_a_time(tmp_path: Path) -> None:
-    with open_graph(tmp_path / "g", create=True) as one, open_graph(tmp_path / "g") as two:
+    with open_graph(tmp_path / "g", create=True) as graph, open_graph(tmp_path / "g") as two:
 
         def rows() -> Iterator[Assertion]:
             with pytest.raises(GraphBusy, match=r"another process is loading into .*; try again when it is done"):
                 two.load(SMALL)
             yield from SMALL
 
-        one.load(rows())
+        graph.load(rows())
         assert two.counts().assertions == 0, "a reader keeps what it opened"
         two.load([])
         assert two.counts().assertions == len(SMALL)
@@ -158,7 +158,7 @@ def test_loading_nothing_new_leaves_the_file(tmp_path: Path) -> None:
 def test_relations_that_differ_in_case_or_are_called_like_nodes(new_store: NewStore) -> None:
     store = new_store()
     names = ["HasSubevent", "hassubevent", "Concept", "manifest", "Event", "dbpedia_genre", "DBpedia_genre", "type"]
-    rows = [Assertion(DOG, name, BONE, float(place)) for place, name in enumerate(names)]
+    rows = [Assertion(DOG, name, BONE, float(index)) for index, name in enumerate(names)]
     store.load(rows[:4])
     store.load(rows)
     assert sorted(store.assertions()) == sorted(rows)
@@ -241,12 +241,12 @@ def test_a_large_graph_has_a_relation_in_several_tables(tmp_path: Path, monkeypa
         tables = schema.relation_tables(Engine(tmp_path / "g" / "graph.lbug"))
         assert {"isa", "_2_isa", "_3_isa", "_2_hassubevent", "isa__2"} < set(tables)
         assert "_2_xwant" not in tables
-        for asked in (
+        for statement in (
             "MATCH (:Concept)-[r:IsA]->(:Concept) RETURN count(r)",
             "MATCH (:Concept)-[r:IsA {source: 'x'}]->(:Concept) RETURN count(r)",
             "MATCH (:Concept)-[:`IsA`]->(b:Concept) RETURN count(b)",
         ):
-            assert graph.run(asked).rows == ((60,),)
+            assert graph.run(statement).rows == ((60,),)
         assert graph.run("MATCH ()-[r:hassubevent]->() RETURN count(r)").rows == ((25,),)
         assert graph.run("MATCH ()-[r:IsA|xWant]->() RETURN count(r)").rows == ((61,),)
         assert graph.run("MATCH ()-[r:IsA__2]->() RETURN count(r)").rows == ((1,),)
@@ -295,12 +295,12 @@ def test_a_search_that_was_switched_off_stays_off() -> None:
 def test_blocks_of_two_threads_leave_the_threshold_as_it_was() -> None:
     """The first to enter is the first to leave, as threads may."""
     before = gc.get_threshold()
-    one, other = rare_cycle_search(), rare_cycle_search()
-    one.__enter__()
-    other.__enter__()
-    one.__exit__(None, None, None)
+    first, second = rare_cycle_search(), rare_cycle_search()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
     assert gc.get_threshold()[0] == 1_000_000
-    other.__exit__(None, None, None)
+    second.__exit__(None, None, None)
     assert gc.get_threshold() == before
 
 

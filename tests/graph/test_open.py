@@ -189,19 +189,19 @@ def _indexes(folder: Path) -> list[str]:
 
 def test_the_index_is_built_once_by_the_first_concept_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
-    told: list[int] = []
-    with open_graph(tmp_path, create=True, progress=told.append) as graph:
+    progress_calls: list[int] = []
+    with open_graph(tmp_path, create=True, progress=progress_calls.append) as graph:
         graph.load(SMALL)
         assert graph.run("MATCH (c:Concept {text: 'dog'}) RETURN c.uri AS uri").rows == ((DOG,),)
         assert graph.heads("dinner") == ["/e/PersonX_eats_dinner"]
         assert _indexes(tmp_path) == []
         assert graph.hop_distances([DOG], [FOOD]).tolist() == [[3]]
-        assert sum(told) == len(SMALL)
+        assert sum(progress_calls) == len(SMALL)
         assert _indexes(tmp_path) == [graph.manifest().digest]
         assert isinstance(graph.index, IndexGraph)
-    with open_graph(tmp_path, progress=told.append) as graph:
+    with open_graph(tmp_path, progress=progress_calls.append) as graph:
         assert graph.paths(DOG, FOOD)[0].hops == 3
-    assert sum(told) == len(SMALL), "an index that is there is not built again"
+    assert sum(progress_calls) == len(SMALL), "an index that is there is not built again"
 
 
 def test_what_is_loaded_is_seen_by_the_next_query(tmp_path: Path) -> None:
@@ -263,8 +263,8 @@ def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> Non
         server: Any = Neo4jGraph.__new__(Neo4jGraph)
         server._server = SimpleNamespace(url="neo4j://localhost")
         graphs: list[object] = [graph, graph.store, graph.index, server]
-        found = {type(one): tuple(protocol for protocol in protocols if isinstance(one, protocol)) for one in graphs}
-    assert found == offers
+        offered = {type(one): tuple(protocol for protocol in protocols if isinstance(one, protocol)) for one in graphs}
+    assert offered == offers
 
 
 def test_an_index_that_cannot_lie_beside_the_graph_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,12 +272,12 @@ def test_an_index_that_cannot_lie_beside_the_graph_is_kept_in_the_cache(tmp_path
     with open_graph(tmp_path / "g", create=True) as graph:
         graph.load(SMALL)
     (tmp_path / "g" / "index").write_text("a file where the folder should be")
-    told: list[int] = []
+    progress_calls: list[int] = []
     for _ in range(2):
-        with open_graph(tmp_path / "g", progress=told.append) as graph:
+        with open_graph(tmp_path / "g", progress=progress_calls.append) as graph:
             assert graph.index is not None
             assert graph.index.directory.parent == tmp_path / "cache" / "index"
-    assert sum(told) == len(SMALL)
+    assert sum(progress_calls) == len(SMALL)
 
 
 def test_without_any_place_for_an_index_the_store_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,12 +49,12 @@ def test_the_target_is_found_by_its_words() -> None:
 
 
 def test_an_instance_keeps_what_it_is_given() -> None:
-    one = Instance(**GIVEN, correct=[1, 0, 1], human=[1])
-    assert (one.question, one.correct, one.human, one.target_index) == (Question.CAUSE, (0, 1), (1,), 1)
+    instance = Instance(**GIVEN, correct=[1, 0, 1], human=[1])
+    assert (instance.question, instance.correct, instance.human, instance.target_index) == (Question.CAUSE, (0, 1), (1,), 1)
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"id": 3}, "the ID is not a text"),
         ({"dialogue": []}, "the dialogue is 0 in number; give at least 1"),
@@ -72,6 +72,6 @@ def test_an_instance_keeps_what_it_is_given() -> None:
         ({"human": [-1]}, "the human written answers have -1"),
     ],
 )
-def test_what_is_no_instance_is_refused(changed: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_is_no_instance_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         Instance(**GIVEN | changed)

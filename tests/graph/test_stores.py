@@ -37,8 +37,8 @@ def test_concept_queries(small: KnowledgeGraph) -> None:
 
 
 def test_chains(small: KnowledgeGraph) -> None:
-    one = small.triples_between([DOG, CAT], [BONE, DOG])
-    assert [(p.nodes, p.assertions[0].relation) for p in one] == [
+    paths = small.triples_between([DOG, CAT], [BONE, DOG])
+    assert [(p.nodes, p.assertions[0].relation) for p in paths] == [
         ((DOG, BONE), "AtLocation"), ((DOG, BONE), "Desires"), ((DOG, BONE), "RelatedTo"),
     ]  # fmt: skip
     assert small.count_triples([DOG, CAT], [BONE, DOG]) == (1, 3)

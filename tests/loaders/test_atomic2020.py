@@ -117,13 +117,13 @@ def test_a_hundred_thousand_mutated_lines_are_all_accounted_for(tmp_path: Path) 
     for _ in range(100_000):
         data = bytearray(rng.choice(seeds))
         for _ in range(rng.choice((1, 2, 5))):
-            place = rng.randrange(len(data) + 1)
+            offset = rng.randrange(len(data) + 1)
             if rng.random() < 0.5:
-                data[place:place] = rng.choice(pieces)
+                data[offset:offset] = rng.choice(pieces)
             elif rng.random() < 0.5 and data:
-                data[place % len(data)] = rng.randrange(256)
+                data[offset % len(data)] = rng.randrange(256)
             else:
-                del data[place : place + rng.choice((1, 3, 20))]
+                del data[offset : offset + rng.choice((1, 3, 20))]
         mutated.append(bytes(data).replace(b"\n", b""))
     rows, reader = read(tmp_path / "a.tsv", b"\n".join(mutated))
     assert reader.report.read >= 100_000

@@ -30,7 +30,7 @@ FIRST = SECOND | {
 
 def written(tmp_path: Path, *records: Any, name: str = "cicero.json") -> Path:
     path = tmp_path / name
-    path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in records))
+    path.write_text("".join(f"{record if isinstance(record, str) else json.dumps(record)}\n" for record in records))
     return path
 
 
@@ -51,9 +51,9 @@ def test_both_versions_as_lines_as_a_list_and_compressed(tmp_path: Path) -> None
 
 
 def test_a_file_without_answers_can_be_read(tmp_path: Path) -> None:
-    [one] = read_cicero(written(tmp_path, {name: value for name, value in SECOND.items() if name != "Correct Answers"}))
-    assert isinstance(one, Instance)
-    assert one.correct == ()
+    [instance] = read_cicero(written(tmp_path, {name: value for name, value in SECOND.items() if name != "Correct Answers"}))
+    assert isinstance(instance, Instance)
+    assert instance.correct == ()
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,12 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_siz
     )
 )  # fmt: skip
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, record: dict[str, Any]) -> None:
-    [one] = read_cicero(written(tmp_path_factory.mktemp("any"), record))
-    assert isinstance(one, Instance), one
-    assert (one.id, list(one.dialogue), one.target, one.question.text, list(one.choices), list(one.correct)) == (
+    [instance] = read_cicero(written(tmp_path_factory.mktemp("any"), record))
+    assert isinstance(instance, Instance), instance
+    assert (
+        instance.id, list(instance.dialogue), instance.target, instance.question.text, list(instance.choices),
+        list(instance.correct),
+    ) == (
         record["ID"], record["Dialogue"], record["Target"], record["Question"], record["Choices"],
         sorted(record["Correct Answers"]),
     )  # fmt: skip
@@ -140,8 +143,8 @@ def test_questions_with_answers_are_read_from_lists_and_lines(tmp_path: Path) ->
     listed.write_text(json.dumps(rows), encoding="utf-8")
     lines.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
     for path in (listed, lines):
-        one, two, bare, text = read_answered(path)
-        assert one == Answered(1, "d", ("A: Hi", "B: Ho"), "Hi", Question.CAUSE, ("x",))
+        instance, two, bare, text = read_answered(path)
+        assert instance == Answered(1, "d", ("A: Hi", "B: Ho"), "Hi", Question.CAUSE, ("x",))
         assert isinstance(two, Answered)
         assert (two.line, two.right, two.wrong) == (2, ("b",), ("a",))
         assert isinstance(bare, ItemError)
@@ -167,9 +170,14 @@ def test_candidates_are_for_the_instances_that_they_name(tmp_path: Path) -> None
     assert isinstance(every, Candidates)
     assert isinstance(some, Candidates)
     assert every.texts == ("x", "y")
-    asked = Answered(1, "d", ("A: Hi",), "Hi", Question.CAUSE, ("r",))
+    answered = Answered(1, "d", ("A: Hi",), "Hi", Question.CAUSE, ("r",))
     other = Answered(1, "d", ("A: Hi",), "Hi", Question.REACTION, ("r",))
-    assert (every.are_for(asked), every.are_for(other), some.are_for(asked), some.are_for(other)) == (True, True, True, False)
+    assert (every.are_for(answered), every.are_for(other), some.are_for(answered), some.are_for(other)) == (
+        True,
+        True,
+        True,
+        False,
+    )
     reasons = [row.reason for row in wrong if isinstance(row, ItemError)]
     assert [reason.partition(";")[0].partition(" (")[0] for reason in reasons] == [
         "unknown question 'why'", "Candidates is not a list of texts", "ID is missing or not a text", "Target is not a text",

@@ -24,7 +24,7 @@ RECORD: dict[str, Any] = {"id": "one", "utterances": TEXT, "triplets": [TEA, LAT
 
 def written(tmp_path: Path, *records: Any) -> Path:
     path = tmp_path / "cider.json"
-    path.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in records))
+    path.write_text("".join(f"{record if isinstance(record, str) else json.dumps(record)}\n" for record in records))
     return path
 
 
@@ -104,7 +104,7 @@ WORDS = st.lists(st.text("abcdefg", min_size=1, max_size=6), min_size=1, max_siz
 
 @given(st.lists(WORDS, min_size=1, max_size=4), st.data())
 def test_a_span_is_where_its_text_is(tmp_path_factory: pytest.TempPathFactory, turns: list[str], data: st.DataObject) -> None:
-    text = "    ".join(f"{'AB'[place % 2]}: {turn}" for place, turn in enumerate(turns))
+    text = "    ".join(f"{'AB'[index % 2]}: {turn}" for index, turn in enumerate(turns))
     turn = data.draw(st.integers(0, len(turns) - 1))
     start = data.draw(st.integers(0, len(turns[turn]) - 1))
     end = data.draw(st.integers(start + 1, len(turns[turn])))
@@ -123,10 +123,10 @@ def test_a_span_is_where_its_text_is(tmp_path_factory: pytest.TempPathFactory, t
 def test_the_published_file(data_dir: Path) -> None:
     rows = list(read_cider(data_dir / "cicero" / "cider.json.gz", strict=True))
     dialogues = [row for row in rows if isinstance(row, MarkedDialogue)]
-    triplets = [one for row in dialogues for one in row.triplets]
+    triplets = [triplet for row in dialogues for triplet in row.triplets]
     assert (len(rows), len(dialogues), len({row.id for row in dialogues}), len(triplets)) == (807, 807, 807, 4539)
-    assert sum(one.head.turn is None or one.tail.turn is None for one in triplets) == 427
-    assert len({one.relation for one in triplets}) == 56
+    assert sum(triplet.head.turn is None or triplet.tail.turn is None for triplet in triplets) == 427
+    assert len({triplet.relation for triplet in triplets}) == 56
     for row in dialogues:
-        for span in (span for one in row.triplets for span in (one.head, one.tail) if span.turn is not None):
+        for span in (span for triplet in row.triplets for span in (triplet.head, triplet.tail) if span.turn is not None):
             assert row.turns[span.turn][span.start : span.end] == span.text

@@ -23,8 +23,8 @@ INFO = {
 
 
 def line(relation: str = "/r/IsA", head: str = "/c/en/dog", tail: str = "/c/en/animal", info: Any = None, **changes: Any) -> str:
-    rest = info if isinstance(info, str) else json.dumps(INFO | changes if info is None else info, ensure_ascii=False)
-    return f"/a/[{relation}/,{head}/,{tail}/]\t{relation}\t{head}\t{tail}\t{rest}"
+    extra = info if isinstance(info, str) else json.dumps(INFO | changes if info is None else info, ensure_ascii=False)
+    return f"/a/[{relation}/,{head}/,{tail}/]\t{relation}\t{head}\t{tail}\t{extra}"
 
 
 def write(path: Path, *lines: str | bytes) -> Path:
@@ -263,17 +263,17 @@ _PIECES = [
 def _mutated(rng: random.Random, text: bytes) -> bytes:
     data = bytearray(text)
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
-        kind, place = rng.randrange(5), rng.randrange(len(data) + 1)
+        kind, offset = rng.randrange(5), rng.randrange(len(data) + 1)
         if kind == 0 and data:
-            data[place % len(data)] = rng.randrange(256)
+            data[offset % len(data)] = rng.randrange(256)
         elif kind == 1:
-            data[place:place] = rng.choice(_PIECES)
+            data[offset:offset] = rng.choice(_PIECES)
         elif kind == 2:
-            del data[place : place + rng.choice((1, 1, 5, 60))]
+            del data[offset : offset + rng.choice((1, 1, 5, 60))]
         elif kind == 3:
-            del data[place:]
+            del data[offset:]
         else:
-            data[place:place] = data[place : place + rng.randrange(40)]
+            data[offset:offset] = data[offset : offset + rng.randrange(40)]
     return bytes(data)
 
 
@@ -304,7 +304,7 @@ def expected(data: bytes) -> str:
         "fourth field is not a concept URI": not concepts[1],
         "language": any(parts[2:3] != [b"en"] for parts in ends),
     }
-    return next((reason for reason, found in faults.items() if found), "")
+    return next((reason for reason, fault in faults.items() if fault), "")
 
 
 @pytest.mark.slow
@@ -322,19 +322,19 @@ def test_a_hundred_thousand_mutated_lines_are_all_accounted_for(tmp_path: Path) 
     report = reader.report
     lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
     assert report.read == len(lines)
-    found = report.dropped + report.rejected
+    faults = report.dropped + report.rejected
     reasons = Counter(map(expected, lines))
     left = reasons.pop("")  # of these, the JSON and the relation are checked too
     assert len(rows) > 5_000
-    assert not reasons - found
-    assert set(found - reasons) <= {
+    assert not reasons - faults
+    assert set(faults - reasons) <= {
         "broken JSON",
         "unexpected JSON",
         "weight is not a finite number >= 0",
         "NUL byte",
         "malformed relation",
     }
-    assert (found - reasons).total() == left - len(rows)
+    assert (faults - reasons).total() == left - len(rows)
     for row in rows:
         assert row.head.startswith("/c/en/")
         assert row.tail.startswith("/c/en/")

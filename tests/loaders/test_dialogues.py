@@ -104,11 +104,11 @@ def test_whole_dialogues_keep_all_that_their_lines_hold(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = tmp_path / "d.jsonl.gz"
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    found = list(read_dialogues(path))
-    assert found[0] == Dialogue(1, ("a", "b"), json.loads(lines[0]))
-    assert found[2] == Dialogue(4, (), {"turns": []})
-    assert [row.line for row in found] == [1, 2, 4, 5, 6, 7, 8, 9]
-    assert [isinstance(row, ItemError) for row in found] == [False, True, False, True, True, True, True, True]
+    dialogues = list(read_dialogues(path))
+    assert dialogues[0] == Dialogue(1, ("a", "b"), json.loads(lines[0]))
+    assert dialogues[2] == Dialogue(4, (), {"turns": []})
+    assert [row.line for row in dialogues] == [1, 2, 4, 5, 6, 7, 8, 9]
+    assert [isinstance(row, ItemError) for row in dialogues] == [False, True, False, True, True, True, True, True]
     with pytest.raises(InputError, match=f"{path}:2: not JSON"):
         list(read_dialogues(path, strict=True))
     with pytest.raises(InputError):

@@ -48,9 +48,9 @@ def server() -> Iterator[Behaviour]:
                 self.send_response(behaviour.statuses.pop(0))
                 self.end_headers()
                 return
-            body, asked = behaviour.body, re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+            body, ranges = behaviour.body, re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
             current = behaviour.etag is not None and self.headers.get("If-Range") == behaviour.etag
-            start = int(asked[1]) if asked and current and behaviour.ranges else 0
+            start = int(ranges[1]) if ranges and current and behaviour.ranges else 0
             if start >= len(body) > 0:
                 self.send_response(416)
                 self.end_headers()

@@ -71,9 +71,9 @@ def archive() -> bytes:
     ],
 )
 def test_a_file_is_told_by_its_beginning(head: bytes, words: str) -> None:
-    found = detect(head)
-    assert found is not None
-    assert words in f"{found.what}; {found.advice}"
+    kind = detect(head)
+    assert kind is not None
+    assert words in f"{kind.what}; {kind.advice}"
 
 
 def test_a_web_page_is_no_table(tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from tacit.loaders import ItemError, Targets, read_targets
 
 def read(tmp_path: Path, *records: Any) -> list[Targets | ItemError]:
     path = tmp_path / "dialogues.jsonl"
-    path.write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     return list(read_targets(path))
 
 
 def test_every_form(tmp_path: Path) -> None:
     cicero = {"ID": "d-1", "Dialogue": ["A: Hi .", "B: Sit down ."], "Target": "Sit down .", "Question": Question.CAUSE.text}
-    found = read(
+    rows = read(
         tmp_path,
         {"id": "a", "turns": ["one", "two"]},
         {"history": "one\ntwo", "response": "three"},
@@ -28,7 +28,7 @@ def test_every_form(tmp_path: Path) -> None:
         cicero,
         {"Dialogue": ["A: Hi ."]},
     )
-    assert found == [
+    assert rows == [
         Targets(1, "a", ("one", "two")),
         Targets(2, "2", ("one", "two", "three")),
         Targets(3, "3", ("one", "two")),

@@ -73,9 +73,9 @@ def damaged(data: bytes) -> Iterator[tuple[str, bytes]]:
     packed = gzip.compress(data)
     for cut in (2, 9, 20, 1000, 30_000, -9, -8, -1):
         yield "ends early", packed[:cut]
-    for place in (0.3, 0.9):
+    for share in (0.3, 0.9):
         flipped = bytearray(packed)
-        flipped[int(len(packed) * place)] ^= 0x10
+        flipped[int(len(packed) * share)] ^= 0x10
         yield "corrupt|ends early", bytes(flipped)
     yield "is corrupt", packed[:-6] + bytes([packed[-6] ^ 1]) + packed[-5:]  # the checksum
     yield "is corrupt", packed[:-1] + bytes([packed[-1] ^ 1])  # the length
@@ -104,9 +104,9 @@ def test_every_flipped_bit_is_noticed_or_harmless(pack: Callable[[bytes], bytes]
     data = CONTENT[:1100]
     packed = pack(data)
     harmless = 0
-    for place in range(8 * 2, 8 * len(packed)):
+    for index in range(8 * 2, 8 * len(packed)):
         flipped = bytearray(packed)
-        flipped[place // 8] ^= 1 << (place % 8)
+        flipped[index // 8] ^= 1 << (index % 8)
         try:
             found = b"".join(_gunzip(bytes(flipped), lambda: b""))
         except _Damaged:
@@ -193,9 +193,13 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 def test_only_lines_beyond_the_limit_are_cut(tmp_path: Path, length: int, ending: bytes) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"first" + ending + b"x" * length + ending + b"last" + ending)
-    found = list(lines(ByteSource(path)))
-    assert [(line.number, line.flaw) for line in found] == [(1, None), (2, TOO_LONG if length > MAX_LINE else None), (3, None)]
-    assert found[2].data == b"last"
+    lines_read = list(lines(ByteSource(path)))
+    assert [(line.number, line.flaw) for line in lines_read] == [
+        (1, None),
+        (2, TOO_LONG if length > MAX_LINE else None),
+        (3, None),
+    ]
+    assert lines_read[2].data == b"last"
     reader = read_conceptnet(path)
     assert list(reader) == []
     assert [reject.line for reject in reader.report.rejects] == [1, 2, 3]
@@ -259,7 +263,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
                 file.write(packer.compress(b"x" * MAX_LINE * 2))
             file.write(packer.flush())
         result = subprocess.run([sys.executable, "-c", _CHILD, str(path)], capture_output=True, text=True, check=True)
-        kept, peak = map(int, result.stdout.split())
-        assert kept == times * 20_000
+        kept_lines, peak = map(int, result.stdout.split())
+        assert kept_lines == times * 20_000
         peaks.append(peak)
     assert peaks[1] - peaks[0] < 40, peaks

@@ -105,9 +105,9 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, message: str) -> N
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         open_mapping(path)
-    told = str(caught.value)
-    assert told in (f"{path}: {message}", f"the mapping {path} {message}")
-    assert "\n" not in told
+    reason = str(caught.value)
+    assert reason in (f"{path}: {message}", f"the mapping {path} {message}")
+    assert "\n" not in reason
 
 
 def test_a_mapping_that_is_not_there(tmp_path: Path) -> None:
@@ -190,8 +190,8 @@ def test_any_table_is_a_mapping_or_one_sentence(table: dict[str, Any], complete:
     try:
         mapping = mappings.parse_mapping(table, "my.toml", "my")
     except InputError as error:
-        told = str(error)
-        assert told.startswith("my.toml: ")
-        assert "\n" not in told
+        message = str(error)
+        assert message.startswith("my.toml: ")
+        assert "\n" not in message
     else:
         assert mapping.rule("IsA") is not None or "IsA" in mapping.relations.drop

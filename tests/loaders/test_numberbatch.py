@@ -95,11 +95,11 @@ def test_arrays_follow_the_nodes(tmp_path: Path) -> None:
 
 def test_progress_counts_every_vector_and_the_bytes_to_the_end(tmp_path: Path) -> None:
     file = write(tmp_path / "v.txt", "".join(f"word_{number} 1 2\n" for number in range(1_234)))
-    told: list[tuple[int, int, int | None]] = []
-    build_vectors(file, ["/c/en/word_7"], tmp_path / "vectors", progress=lambda *numbers: told.append(numbers))
-    assert [number for number, _, _ in told] == [500, 500, 234]
-    assert {total for _, _, total in told} == {file.stat().st_size}
-    done = [read for _, read, _ in told]
+    progress_calls: list[tuple[int, int, int | None]] = []
+    build_vectors(file, ["/c/en/word_7"], tmp_path / "vectors", progress=lambda *numbers: progress_calls.append(numbers))
+    assert [number for number, _, _ in progress_calls] == [500, 500, 234]
+    assert {total for _, _, total in progress_calls} == {file.stat().st_size}
+    done = [read for _, read, _ in progress_calls]
     assert done == sorted(done)
     assert done[-1] == file.stat().st_size
 

@@ -128,8 +128,8 @@ def test_a_statement_with_a_bad_part_is_one_reject(tmp_path: Path, name: str, va
     path = tmp_path / "a.nt"
     path.write_text(STATEMENT.format(name=name, value=value.replace("\\\\", "\\")))
     reader = read_rdf(path)
-    kept = [row.head for row in reader]
-    assert kept[-1] == "/c/en/cat"
+    heads = [row.head for row in reader]
+    assert heads[-1] == "/c/en/cat"
     assert reader.report.rejected == {reason: 1}
     assert reader.report.rejects[0].line == 5
 
@@ -153,19 +153,19 @@ def test_bad_triples_do_not_end_a_load(tmp_path: Path, capfd: pytest.CaptureFixt
         assert reader.report.rejected["joins a concept and an event"] == 1
         assert reader.report.rejected["URI longer than 4,096 bytes"] == 1
         assert (reader.report.rejected["not well-formed Unicode"] == 1) == (format == "nt")
-    told = capfd.readouterr()
-    assert told.err == ""
-    assert told.out == ""
+    output = capfd.readouterr()
+    assert output.err == ""
+    assert output.out == ""
 
 
 def test_uris_that_are_too_long_are_rejected_by_every_loader(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    for length, kept in ((MAX_URI - len("/c/en/"), 1), (MAX_URI, 0), (70_000, 0)):
+    for length, count in ((MAX_URI - len("/c/en/"), 1), (MAX_URI, 0), (70_000, 0)):
         term = "ü" * (length // 2) + "x" * (length % 2)
         path.write_text(f'/a/[]\t/r/IsA\t/c/en/{term}\t/c/en/dog\t{{"weight": 1}}\n', encoding="utf-8")
         reader = read_conceptnet(path)
-        assert len(list(reader)) == kept
-        assert reader.report.rejected["URI longer than 4,096 bytes"] == 1 - kept
+        assert len(list(reader)) == count
+        assert reader.report.rejected["URI longer than 4,096 bytes"] == 1 - count
     for head, tail in (("x" * 70_000, "to rest"), ("PersonX eats", "ü" * 2100)):
         path.write_text(f"{head}\txWant\t{tail}\n", encoding="utf-8")
         events = read_atomic(path)

@@ -85,9 +85,9 @@ def test_every_form_gives_the_same_items(form: Callable[..., bytes], written: Ca
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_judgements(form: Callable[..., bytes], written: Callable[[bytes], Path]) -> None:
-    rated = [row | {"rating": place + 0.5} for place, row in enumerate(ROWS)]
+    rated = [row | {"rating": index + 0.5} for index, row in enumerate(ROWS)]
     expected = [
-        Judgement(item.id, item.history, item.response, place + 0.5, item.references, "file") for place, item in enumerate(ITEMS)
+        Judgement(item.id, item.history, item.response, index + 0.5, item.references, "file") for index, item in enumerate(ITEMS)
     ]
     assert list(read_judgements(written(form(rated)), strict=True)) == expected
 
@@ -101,22 +101,22 @@ def test_turns_and_chat_messages(form: Callable[..., bytes], written: Callable[[
         ItemError(3 if form(turns)[:3] == b"ID," or form(turns)[:3] == b"ID\t" else 2,
                   "turns holds one text; a response needs a turn before it", id="e"),
     ]  # fmt: skip
-    said = [
+    messages = [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "Hello."},
         {"role": "assistant", "content": "Hi!"},
         {"role": "user", "content": "Bye."},
         {"role": "assistant", "content": "See you."},
     ]
-    assert list(read_items(written(form([{"id": "m", "messages": said}])), strict=True)) == [
+    assert list(read_items(written(form([{"id": "m", "messages": messages}])), strict=True)) == [
         item_of("m/2", ("Hello.",), "Hi!"),
         item_of("m/4", ("Hello.", "Hi!", "Bye."), "See you."),
     ]
-    [whole] = read_dialogues(written(form([{"id": "m", "messages": said}])), strict=True)
+    [whole] = read_dialogues(written(form([{"id": "m", "messages": messages}])), strict=True)
     assert isinstance(whole, Dialogue)
     assert whole.turns == ("Hello.", "Hi!", "Bye.", "See you.")
     assert whole.record["turns"] == list(whole.turns)
-    [judged] = read_judgements(written(form([{"messages": said, "rating": 4}])), strict=True)
+    [judged] = read_judgements(written(form([{"messages": messages, "rating": 4}])), strict=True)
     assert isinstance(judged, Judgement)
     assert (judged.history, judged.response, judged.rating) == (("Hello.", "Hi!", "Bye."), "See you.", 4.0)
 

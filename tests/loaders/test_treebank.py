@@ -65,7 +65,7 @@ TEXTS = st.text(PRINTED, min_size=1).filter(lambda text: text.strip() == text)
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=4), max_size=5), st.sampled_from(["# newdoc", "# newpar id = 7", "#newpar"]))
 def test_every_text_comes_back(tmp_path_factory: pytest.TempPathFactory, paragraphs: list[list[str]], mark: str) -> None:
     path = tmp_path_factory.getbasetemp() / "any.conllu"
-    rows = [sentence(text, *([mark] if not place else [])) for texts in paragraphs for place, text in enumerate(texts)]
+    rows = [sentence(text, *([mark] if not index else [])) for texts in paragraphs for index, text in enumerate(texts)]
     path.write_text("".join(rows), encoding="utf-8", newline="")
     assert turns_in(path) == [tuple(texts) for texts in paragraphs]
 

@@ -184,7 +184,7 @@ def test_mapping_a_random_table_equals_direct_construction(
         if form == "semicolons":
             tables["file"]["delimiter"] = ";"
     reader = read_triples(path, mapping(**tables, dataset="data"))
-    assert list(reader) == [one for one in map(directly, rows) if one is not None]
+    assert list(reader) == [entry for entry in map(directly, rows) if entry is not None]
     report = reader.report
     assert report.read == len(rows) == report.kept + sum(report.dropped.values()) + sum(report.rejected.values())
 
@@ -409,7 +409,7 @@ def test_cskg(written: Callable[..., Path]) -> None:
         Assertion('/c/en/"clock', "MayHaveProperty", "/c/en/green", dataset="VG", **common),
         Assertion("/c/en/wolf", "dbpedia_genus", "/c/en/canis", dataset="CN", **common),
     ]  # fmt: skip
-    assert {one.name for one in reader.entry().relations} == {"HasLexicalUnit", "MayHaveProperty"}
+    assert {relation.name for relation in reader.entry().relations} == {"HasLexicalUnit", "MayHaveProperty"}
 
 
 def test_atomic10x(written: Callable[..., Path]) -> None:
@@ -467,11 +467,11 @@ def test_any_bytes_are_rows_rejects_or_one_sentence(tmp_path_factory: pytest.Tem
     path.write_bytes(content)
     reader = read_triples(path, mapping(file={"rows": rows}) if rows else mapping())
     try:
-        found = list(reader)
+        returned_rows = list(reader)
     except (InputError, LoadError) as error:
         told = str(error)
     else:
         told, report = "", reader.report
-        assert report.kept == len(found)
+        assert report.kept == len(returned_rows)
         assert report.read == report.kept + sum(report.dropped.values()) + sum(report.rejected.values())
     assert "\n" not in told

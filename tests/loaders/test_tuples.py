@@ -38,11 +38,11 @@ def test_csv_as_the_benchmark_has_it(tmp_path: Path) -> None:
 
 def test_json_lines(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("\n" + "\n".join(LINES), encoding="utf-8")
-    found = list(read_judged_tuples(tmp_path / "f"))
-    assert [(one.tail, one.plausible) for one in found if isinstance(one, JudgedTuple)] == [
+    tuples = list(read_judged_tuples(tmp_path / "f"))
+    assert [(row.tail, row.plausible) for row in tuples if isinstance(row, JudgedTuple)] == [
         ("full", True), ("sad", False), ("çok", True),
     ]  # fmt: skip
-    assert len(found) == 3
+    assert len(tuples) == 3
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_line_that_holds_none_is_named_and_the_others_go_on(tmp_path: Path, he
 
 def test_relations_that_are_not_asked_for_are_faults(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("\n".join(LINES), encoding="utf-8")
-    assert all(isinstance(one, ItemError) for one in read_judged_tuples(tmp_path / "f", ["xWant"]))
+    assert all(isinstance(event_tuple, ItemError) for event_tuple in read_judged_tuples(tmp_path / "f", ["xWant"]))
 
 
 def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_what_a_cut_file_still_holds_comes_out(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(data[: len(data) // 2])
     *rows, last = read_judged_tuples(tmp_path / "cut.gz")
     assert rows
-    assert all(isinstance(one, JudgedTuple) for one in rows)
+    assert all(isinstance(row, JudgedTuple) for row in rows)
     assert isinstance(last, ItemError)
 
 
@@ -177,5 +177,5 @@ def test_a_file_without_event_tuples_is_refused(tmp_path: Path, content: str, me
 def test_deco_holds_what_its_card_says(data_dir: Path) -> None:
     rows = read_event_tuples(data_dir / "judgements" / "deco-train.json.gz")
     assert len(rows) == 200
-    assert Counter(one.kind for row in rows for one in row.tuples) == {"single": 173, "pair": 134}
-    assert len({one.relation for row in rows for one in row.tuples}) == 12
+    assert Counter(event_tuple.kind for row in rows for event_tuple in row.tuples) == {"single": 173, "pair": 134}
+    assert len({event_tuple.relation for row in rows for event_tuple in row.tuples}) == 12

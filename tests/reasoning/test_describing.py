@@ -99,8 +99,8 @@ def test_what_is_missing_comes_with_the_command_that_brings_it(monkeypatch: pyte
 
 
 def figures(pearson: float, spearman: float, *sets: str) -> Figures:
-    one = Correlation(pearson), Correlation(spearman)
-    return Figures(*one, tuple(SetFigures(name, 10, 0, 5, *one, "m|v:1") for name in sets or ("a", "b")))
+    correlations = Correlation(pearson), Correlation(spearman)
+    return Figures(*correlations, tuple(SetFigures(name, 10, 0, 5, *correlations, "m|v:1") for name in sets or ("a", "b")))
 
 
 def described(**agreements: Figures | None) -> list[MetricDescription]:
@@ -146,8 +146,8 @@ def absent(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 @pytest.mark.usefixtures("absent")
 def test_with_its_language_model_overall_is_the_headline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", lambda: True)
-    found = default_metrics("graph")
-    assert (found.names, found.not_run) == (("overall", "grounding"), "")
+    defaults = default_metrics("graph")
+    assert (defaults.names, defaults.not_run) == (("overall", "grounding"), "")
 
 
 @pytest.mark.usefixtures("absent")
@@ -168,14 +168,16 @@ def test_the_default_is_the_recommended_metric_and_with_a_graph_grounding() -> N
 
 def test_without_the_encoder_the_default_says_what_would_agree_better_and_how_to_get_it(absent: set[str]) -> None:
     absent.add("torch")
-    found = default_metrics("graph")
-    assert found.names == ("grounding",)
+    defaults = default_metrics("graph")
+    assert defaults.names == ("grounding",)
     assert [row.name for row in describe_metrics() if row.recommended] == ["association"]
-    assert found.not_run.startswith(
+    assert defaults.not_run.startswith(
         "overall, which agrees better (Pearson .49 [.45, .52], Spearman .47 [.44, .50]): pip install "
     )
-    assert ("; coherence, which agrees better (Pearson .28 [.24, .31], Spearman .27 [.23, .30]): pip install ") in found.not_run
-    assert "tacit-kg[neural]" in found.not_run
+    assert (
+        "; coherence, which agrees better (Pearson .28 [.24, .31], Spearman .27 [.23, .30]): pip install "
+    ) in defaults.not_run
+    assert "tacit-kg[neural]" in defaults.not_run
     assert default_metrics().names == ("association",)
     assert "; grounding, " in default_metrics().not_run
 
@@ -192,31 +194,33 @@ def test_a_reasoner_without_named_metrics_takes_the_default(absent: set[str], tm
 def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:
     shipped = shipped_figures()
     assert "coherence" in shipped
-    for name, found in shipped.items():
+    for name, figures in shipped.items():
         assert name in KINDS
-        assert Figures.from_dict(found.to_dict()) == found
-        for one in found.sets:
+        assert Figures.from_dict(figures.to_dict()) == figures
+        for one in figures.sets:
             assert one.signature.startswith(f"{name}|")
             assert one.conversations <= one.n
-        known = [one.pearson.value for one in found.sets if one.pearson.value is not None]
-        assert found.pearson.value == pytest.approx(sum(known) / len(known), abs=2e-4)
+        known = [one.pearson.value for one in figures.sets if one.pearson.value is not None]
+        assert figures.pearson.value == pytest.approx(sum(known) / len(known), abs=2e-4)
 
 
 def test_the_figures_of_judgement_and_overall_are_of_the_models_that_ship() -> None:
     """Their language model is not on every machine."""
     probe = PROBE.open()
     parts = (("model", probe.model.rpartition("@")[2]), ("dtype", "bfloat16"), ("probe", probe.digest))
-    assert {one.signature for one in shipped_figures()["judgement"].sets} == {str(Signature("judgement", parts, 2))}
-    (coherence,) = {one.signature for one in shipped_figures()["coherence"].sets}
+    assert {of_set.signature for of_set in shipped_figures()["judgement"].sets} == {str(Signature("judgement", parts, 2))}
+    (coherence,) = {of_set.signature for of_set in shipped_figures()["coherence"].sets}
     both = (*parts, *Signature.from_text(coherence).parts)
     shipped = [*shipped_figures()["overall"].sets, *references_of("overall", [SHIPPED])]
-    assert {one.signature for one in shipped} == {str(Signature("overall", both, 3))}
+    assert {of_set.signature for of_set in shipped} == {str(Signature("overall", both, 3))}
 
 
 def test_accent_has_a_reference_for_the_language_model_and_the_probe_that_ship() -> None:
     probe = TUPLE_PROBE.open()
     scorers = [dict(reference.own_signature.parts)["scorer"] for reference in references_of("accent", [SHIPPED])]
-    assert [one for one in scorers if one.startswith("llm-probe")] == [f"llm-probe({probe.digest}:{probe.model};dtype=bfloat16)"]
+    assert [scorer for scorer in scorers if scorer.startswith("llm-probe")] == [
+        f"llm-probe({probe.digest}:{probe.model};dtype=bfloat16)"
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(set(shipped_figures()) - {"judgement", "overall"}))
@@ -227,9 +231,9 @@ def test_figures_and_references_are_of_the_metrics_as_they_are_now(name: str, sa
     with open_graph(sample_graph) as graph:
         metric = load_metric(name, graph)
         now = without_graph(without_reference(metric.signature))
-    references = [one.signature for one in references_of(name, [SHIPPED])]
-    shipped = [one.signature for one in shipped_figures()[name].sets]
-    shipped += [one for one in references if "|scorer:llm-probe(" not in one]  # its language model is not on every machine
+    references = [entry.signature for entry in references_of(name, [SHIPPED])]
+    shipped = [entry.signature for entry in shipped_figures()[name].sets]
+    shipped += [entry for entry in references if "|scorer:llm-probe(" not in entry]  # its language model is not on every machine
     assert {without_graph(Signature.from_text(text)) for text in shipped} == {now}, "measure again: see benchmarks/REPORT.md"
 
 
@@ -256,17 +260,19 @@ def test_the_page_on_installing_names_the_metrics_of_an_extra(extra: str) -> Non
 
 def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["metrics"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"\n{name} " in told or f"\n* {name} " in told for name in METRICS)
-    assert re.match(r"\* Recommended: \w+, since it agrees best with human ratings of the metrics that are ready here, by ", told)
+    output = capsys.readouterr().out
+    assert all(f"\n{name} " in output or f"\n* {name} " in output for name in METRICS)
+    assert re.match(
+        r"\* Recommended: \w+, since it agrees best with human ratings of the metrics that are ready here, by ", output
+    )
     assert run(["metrics", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(METRICS)
     assert sum(row["recommended"] for row in rows) == 1
     assert run(["metrics", "coherence"]) == 0
-    told = capsys.readouterr().out
-    assert all(word in told for word in ("dailydialog-zhao (in-sample)", "dailydialog-gupta ", "checkpoint"))
+    output = capsys.readouterr().out
+    assert all(word in output for word in ("dailydialog-zhao (in-sample)", "dailydialog-gupta ", "checkpoint"))
     assert run(["metrics", "coherence", "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
-    assert [one["name"] for one in row["options"]] == list(metric_options("coherence"))
+    assert [option["name"] for option in row["options"]] == list(metric_options("coherence"))
     assert run(["metrics", "none"]) == 2

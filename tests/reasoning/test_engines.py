@@ -126,7 +126,7 @@ def test_scores_are_equal_over_every_engine(
 ) -> None:
     graph = graph_of(rows)
     for name in METRICS:
-        found = scores.of(name, graph)
-        assert len(found) == len(expected[name])
-        for one, other in zip(found, expected[name], strict=True):
-            np.testing.assert_allclose(one, other, rtol=0, atol=1e-9, err_msg=name)
+        scores_found = scores.of(name, graph)
+        assert len(scores_found) == len(expected[name])
+        for first, second in zip(scores_found, expected[name], strict=True):
+            np.testing.assert_allclose(first, second, rtol=0, atol=1e-9, err_msg=name)

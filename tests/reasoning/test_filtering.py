@@ -38,12 +38,12 @@ FOUND = [
 
 
 def told(matches: tuple[Match, ...]) -> list[tuple[int, str, str, str]]:
-    found = []
+    lines = []
     for match in matches:
         head, tail = (uri.removeprefix("/c/en/") for uri in (match.assertion.head, match.assertion.tail))
-        said = f"{head} {match.assertion.relation} {tail}"
-        found.append((match.turn, said, match.earlier.text, match.later.text))
-    return found
+        triple = f"{head} {match.assertion.relation} {tail}"
+        lines.append((match.turn, triple, match.earlier.text, match.later.text))
+    return lines
 
 
 def test_golden_dialogues(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:

@@ -51,10 +51,10 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
 
 
 def test_the_sentence() -> None:
-    for value, said in (("abc", "'abc'"), (99, "99"), (None, "None")):
+    for value, text in (("abc", "'abc'"), (99, "99"), (None, "None")):
         with pytest.raises(InputError) as caught:
             load_metric("grounding", "anywhere", max_hops=value)
-        assert str(caught.value) == f"the option max_hops of grounding must be a whole number from 0 to 6, not {said}"
+        assert str(caught.value) == f"the option max_hops of grounding must be a whole number from 0 to 6, not {text}"
     with pytest.raises(InputError, match="the option lowercase of bleu must be true or false, not 'yes'"):
         load_metric("bleu", lowercase="yes")
 

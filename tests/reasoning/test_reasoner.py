@@ -51,7 +51,7 @@ def test_together_they_score_as_each_alone(reasoner: Reasoner, oracle: OracleGra
 def test_explanations_come_from_the_scores(reasoner: Reasoner) -> None:
     _, history, response = ITEMS[0]
     explained = reasoner.explain(history, response)
-    assert {name: one.score for name, one in explained.items()} == reasoner.score(history, response, explain=True)
+    assert {name: explanation.score for name, explanation in explained.items()} == reasoner.score(history, response, explain=True)
 
 
 def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("platform", "package", "told"),
+    ("platform", "package", "index_url"),
     [
         ("linux", "torch", " (on Linux without a GPU, run this first: pip install torch --index-url https://download.pytorch.org/whl/cpu)"),
         ("linux", "sacrebleu", ""),
@@ -94,10 +94,10 @@ def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.Monke
     ],
 )  # fmt: skip
 def test_where_torch_would_bring_cuda_the_way_round_it_is_named(
-    platform: str, package: str, told: str, monkeypatch: pytest.MonkeyPatch
+    platform: str, package: str, index_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", platform)
-    assert str(MissingExtra(package, "neural")) == f"{package} is not installed; run: pip install 'tacit-kg[neural]'{told}"
+    assert str(MissingExtra(package, "neural")) == f"{package} is not installed; run: pip install 'tacit-kg[neural]'{index_url}"
 
 
 def test_a_text_is_encoded_once_for_all_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,12 +218,12 @@ def test_a_path_without_a_graph_is_said_to_be_one(tmp_path: Path) -> None:
 
 
 def test_every_cache_can_be_cleared() -> None:
-    kept: lru_cache.LruCache[str, int] = lru_cache.LruCache(10)
-    kept.put("a", 1)
+    cache: lru_cache.LruCache[str, int] = lru_cache.LruCache(10)
+    cache.put("a", 1)
     analyser = load_pipeline()
     before: list[list[Token]] = analyser.analyse(["a dog wants a bone"])
     lru_cache.clear_caches()
-    assert kept.get("a") is None
-    assert len(kept) == 0
+    assert cache.get("a") is None
+    assert len(cache) == 0
     assert isinstance(analyser, SpacyAnalyser)
     assert analyser.analyse(["a dog wants a bone"]) == before

@@ -43,12 +43,12 @@ def reference(true: list[float], random: list[float], signature: str = LENGTH) -
 
 
 def test_percentiles_by_hand() -> None:
-    one = reference([4, 1, 3, 2], [1, 1, 2, 9])
+    first_reference = reference([4, 1, 3, 2], [1, 1, 2, 9])
     # a quarter of 1, 2, 3, 4 is at or below 1, half is at or below 2
     values = (0.5, 1, 1.5, 2, 2.5, 3.9, 4, 99)
-    assert [one.percentile(value) for value in values] == [0, 25, 25, 50, 50, 75, 100, 100]
-    assert one.percentile(nan) is None
-    assert one.random_median == 25  # the median of 1, 1, 2, 9 is taken to be 1
+    assert [first_reference.percentile(value) for value in values] == [0, 25, 25, 50, 50, 75, 100, 100]
+    assert first_reference.percentile(nan) is None
+    assert first_reference.random_median == 25  # the median of 1, 1, 2, 9 is taken to be 1
 
 
 def test_equal_values_count_in_full() -> None:
@@ -58,9 +58,16 @@ def test_equal_values_count_in_full() -> None:
 
 
 def test_quantiles_are_values_themselves_and_rise() -> None:
-    found = quantiles_of([0.3, 0.1, 0.2])
-    assert len(found) == QUANTILES
-    assert (found[0], found[66], found[67], found[133], found[134], found[200]) == (0.1, 0.1, 0.2, 0.2, 0.3, 0.3)
+    quantiles = quantiles_of([0.3, 0.1, 0.2])
+    assert len(quantiles) == QUANTILES
+    assert (quantiles[0], quantiles[66], quantiles[67], quantiles[133], quantiles[134], quantiles[200]) == (
+        0.1,
+        0.1,
+        0.2,
+        0.2,
+        0.3,
+        0.3,
+    )
 
 
 def test_the_share_of_pairs_by_hand() -> None:
@@ -69,12 +76,12 @@ def test_the_share_of_pairs_by_hand() -> None:
 
 
 def test_a_score_has_a_percentile_and_its_signature_names_the_reference(own: Path) -> None:
-    one = reference([1, 2, 3, 4], [1])
-    write_reference(own, "length", one)
+    first_reference = reference([1, 2, 3, 4], [1])
+    write_reference(own, "length", first_reference)
     metric = load_metric("length")
     score = metric.score(["hi"], "two words")
     assert (score.value, score.percentile) == (2, 50)
-    assert str(score.signature) == f"length|words:runs-with-letter-or-digit|reference:talk@{one.digest}|v:1"
+    assert str(score.signature) == f"length|words:runs-with-letter-or-digit|reference:talk@{first_reference.digest}|v:1"
     assert score.signature == metric.signature
     assert without_reference(score.signature) == Signature.from_text(LENGTH)
 
@@ -101,11 +108,11 @@ def test_what_decides_a_score_must_be_that_of_the_reference(own: Path, other: st
 def test_without_a_reference_of_its_graph_a_metric_takes_that_of_another_graph_and_names_it(own: Path) -> None:
     ours, theirs = (f"grounding|graph:{digest}|hops:2|v:3" for digest in ("0123", "4567"))
     write_reference(own, "grounding", other := reference([1, 2], [1], theirs))
-    found = find_reference(Signature.from_text(ours))
-    assert found == (other, f"{other.label} with the graph 4567")
+    reference_found = find_reference(Signature.from_text(ours))
+    assert reference_found == (other, f"{other.label} with the graph 4567")
     for changed in (ours.replace("hops:2", "hops:3"), ours.replace("v:3", "v:4")):
         assert find_reference(Signature.from_text(changed)) is None, "only the graph may differ"
-    signature = Signature.from_text(ours.replace("|v:3", f"|reference:{found[1]}|v:3"))
+    signature = Signature.from_text(ours.replace("|v:3", f"|reference:{reference_found[1]}|v:3"))
     assert other_graph(signature) == "4567"
     shown = explain(Score(1.0, Evidence(), signature, other.percentile(1.0)))
     assert shown.startswith("grounding 1.000, percentile 50 (reference made with another graph)\n")
@@ -117,14 +124,14 @@ def test_references_over_the_sample_graph_count_for_it_alone() -> None:
     files = sorted(SAMPLE.glob("*.json"))
     assert {path.name.partition(".")[0] for path in files} >= {"grounding", "commonsense"}
     for path in files:
-        one = Reference.from_text(path.read_text(encoding="utf-8"))
-        assert find_reference(one.own_signature) == (one, one.label)
-        parts = one.own_signature.parts
+        shipped = Reference.from_text(path.read_text(encoding="utf-8"))
+        assert find_reference(shipped.own_signature) == (shipped, shipped.label)
+        parts = shipped.own_signature.parts
         for digest in ("0123", *(dict(parts)["graph"][:-1] + end for end in "01")):
-            other = replace(one.own_signature, parts=with_graph(one.own_signature, digest))
-            found = find_reference(other)
-            assert found is not None
-            assert found[0].signature != one.signature
+            other = replace(shipped.own_signature, parts=with_graph(shipped.own_signature, digest))
+            reference_found = find_reference(other)
+            assert reference_found is not None
+            assert reference_found[0].signature != shipped.signature
 
 
 def test_a_response_that_cannot_be_judged_has_no_percentile(own: Path) -> None:
@@ -138,16 +145,16 @@ def test_a_response_that_cannot_be_judged_has_no_percentile(own: Path) -> None:
 def test_rows_and_explanations_carry_percentiles_there_and_back(own: Path) -> None:
     write_reference(own, "length", reference([1, 2, 3, 4], [1]))
     [row] = score_items([(1, ["hi"], "one two three")], [load_metric("length")])
-    told = json.loads(json.dumps(row.to_dict()))
-    assert told["percentiles"] == {"length": 75}
-    assert ItemScores.from_dict(told).scores["length"].percentile == 75
+    row_as_json = json.loads(json.dumps(row.to_dict()))
+    assert row_as_json["percentiles"] == {"length": 75}
+    assert ItemScores.from_dict(row_as_json).scores["length"].percentile == 75
     assert Score.from_dict(row.scores["length"].to_dict()) == row.scores["length"]
     explanation = Explanation(("hi",), "one two three", row.scores["length"])
     assert explanation.text().startswith("length 3.000, percentile 75\n")
     assert Explanation.from_dict(explanation.to_dict()).score.percentile == 75
-    del told["percentiles"], told["signature"]["length"]
-    told["signature"]["length"] = LENGTH
-    assert ItemScores.from_dict(told).scores["length"].percentile is None, "rows of an earlier version"
+    del row_as_json["percentiles"], row_as_json["signature"]["length"]
+    row_as_json["signature"]["length"] = LENGTH
+    assert ItemScores.from_dict(row_as_json).scores["length"].percentile is None, "rows of an earlier version"
 
 
 def test_a_reference_is_kept_and_replaced_as_a_whole(own: Path) -> None:
@@ -158,7 +165,7 @@ def test_a_reference_is_kept_and_replaced_as_a_whole(own: Path) -> None:
     assert find_reference(Signature.from_text(LENGTH)) == (second, second.label)
     assert references_of("length")[0] == second
     assert find_reference(Signature.from_text(LENGTH.replace("v:1", "v:9"))) is None
-    assert [one.name for one in own.iterdir()] == [path.name]
+    assert [file.name for file in own.iterdir()] == [path.name]
 
 
 def test_a_damaged_reference_is_named_with_what_to_do(own: Path) -> None:
@@ -176,8 +183,8 @@ def test_true_and_random_responses_are_drawn_by_the_seed() -> None:
     lengths = set()
     for (history, response), (same, other) in zip(drawn.true, drawn.random, strict=True):
         turns = next(turns for turns in CORPUS["talk"] if response in turns)
-        place = turns.index(response)
-        assert history == turns[place - len(history) : place]
+        position = turns.index(response)
+        assert history == turns[position - len(history) : position]
         assert same == history
         assert other not in turns
         lengths.add(len(history))
@@ -187,13 +194,13 @@ def test_true_and_random_responses_are_drawn_by_the_seed() -> None:
 def test_a_reference_is_made_of_what_the_metric_says() -> None:
     metric = Length()
     drawn = draw(CORPUS, 132, seed=0)
-    made = make_reference(metric, drawn, "talk", {"seed": 0})
-    assert (made.true[0], made.true[-1]) == (2, 12)
+    made_reference = make_reference(metric, drawn, "talk", {"seed": 0})
+    assert (made_reference.true[0], made_reference.true[-1]) == (2, 12)
     # each of the eleven lengths has an eleventh of the responses; 6/11 have 7 words or fewer
-    assert made.percentile(7) == 54.5
-    assert made.facts["responses"] == {"true": 132, "random": 132}
-    assert made.digest == make_reference(Length(), drawn, "talk", {}).digest
-    assert Reference.from_text(str(made)) == made
+    assert made_reference.percentile(7) == 54.5
+    assert made_reference.facts["responses"] == {"true": 132, "random": 132}
+    assert made_reference.digest == make_reference(Length(), drawn, "talk", {}).digest
+    assert Reference.from_text(str(made_reference)) == made_reference
 
 
 class Silent(Length):

@@ -93,7 +93,7 @@ def test_the_most_careful_metric_says_how_many_are_taken(metric: Metric, asked: 
 
     sizes: list[int] = []
     items = [("id", ["i have a dog"], "a bone")] * (taken + 1)
-    rows = list(score_items(items, [Named(f"metric {place}", together) for place, together in enumerate(asked)]))
+    rows = list(score_items(items, [Named(f"metric {index}", together) for index, together in enumerate(asked)]))
     assert len(rows) == len(items)
     assert sizes == [taken] * len(asked) + [1] * len(asked)
 
@@ -143,9 +143,9 @@ class Length:
         return self.score_batch([(history, response)], explain=explain)[0]
 
     def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
-        found = self.like.score_batch(items, explain=explain)
+        scores = self.like.score_batch(items, explain=explain)
         responses = [item.response if isinstance(item, Item) else item[1] for item in items]
-        return [Score(float(len(text)), score.evidence, self.signature) for text, score in zip(responses, found, strict=True)]
+        return [Score(float(len(text)), score.evidence, self.signature) for text, score in zip(responses, scores, strict=True)]
 
 
 def test_several_metrics_share_a_row(metric: Metric) -> None:

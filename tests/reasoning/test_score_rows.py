@@ -29,9 +29,9 @@ def paths(draw: st.DrawFn) -> Path:
     provenance = st.tuples(names, names, numbers, words, words, words, words, words, words, places, st.none() | numbers)
     assertions = []
     for start, end in pairwise(nodes):
-        relation, _, *rest = draw(provenance)
+        relation, _, *extra = draw(provenance)
         head, tail = (start, end) if draw(st.booleans()) else (end, start)
-        assertions.append(Assertion(head, str(relation), tail, *rest))  # type: ignore[arg-type]
+        assertions.append(Assertion(head, str(relation), tail, *extra))  # type: ignore[arg-type]
     return Path(tuple(nodes), tuple(assertions))
 
 

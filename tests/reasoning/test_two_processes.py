@@ -65,10 +65,10 @@ def test_two_processes_give_the_same_rows(folder: Path) -> None:
     printed, rows = scored(folder)
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     program = PROGRAM + f"print(t.json.dumps(t.scored(t.Path({str(folder)!r}))))"
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", program], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
     )
-    there_printed, there_rows = json.loads(said.stdout)
+    there_printed, there_rows = json.loads(output.stdout)
     assert there_printed == printed
     assert len(printed) == len(ITEMS)
     *there_items, there_grade, there_coherence = there_rows

@@ -41,20 +41,20 @@ class Connected:
 
     def call(self, tool: str, **arguments: Any) -> CallToolResult:
         """Call a tool."""
-        found: CallToolResult = self._portal.call(self.client.call_tool, tool, arguments)
-        return found
+        result: CallToolResult = self._portal.call(self.client.call_tool, tool, arguments)
+        return result
 
     def text(self, tool: str, **arguments: Any) -> str:
         """Return the first page of a result, which must not be an error."""
-        found = self.call(tool, **arguments)
-        assert not found.is_error, found.content
-        return text_of(found)
+        result = self.call(tool, **arguments)
+        assert not result.is_error, result.content
+        return text_of(result)
 
 
-def text_of(found: CallToolResult) -> str:
+def text_of(result: CallToolResult) -> str:
     """Return the text of a result's first part."""
-    assert found.content[0].type == "text"
-    return found.content[0].text
+    assert result.content[0].type == "text"
+    return result.content[0].text
 
 
 @contextmanager
@@ -97,8 +97,8 @@ class Served(Running):
 def served(sample_graph: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """``tacit mcp GRAPH --http`` on a free port, with a key."""
     file = tmp_path_factory.mktemp("agents") / "keys"
-    with serving_agents(sample_graph, file) as found:
-        yield found
+    with serving_agents(sample_graph, file) as server:
+        yield server
 
 
 @contextmanager
@@ -112,9 +112,9 @@ def serving_agents(graph: str, file: Path) -> Iterator[Served]:
         [sys.executable, "-c", PROGRAM, *words], stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     try:
-        found = Served(process)
-        found.key = key
-        yield found
+        server = Served(process)
+        server.key = key
+        yield server
     finally:
         if process.poll() is None:
             process.kill()
@@ -135,5 +135,5 @@ def far(request: pytest.FixtureRequest) -> Iterator[Connected]:
     if request.param == "stdio":
         yield request.getfixturevalue("stdio")
         return
-    with over_http(request.getfixturevalue("served"), mode="auto" if request.param == "http" else "legacy") as found:
-        yield found
+    with over_http(request.getfixturevalue("served"), mode="auto" if request.param == "http" else "legacy") as connected:
+        yield connected

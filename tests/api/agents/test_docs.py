@@ -30,10 +30,10 @@ def test_the_session_is_as_shown(sample_graph: str, tmp_path: Path) -> None:
     command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(PROGRAM)} "$@"\n', encoding="utf-8")
     command.chmod(command.stat().st_mode | stat.S_IXUSR)
     environment = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}
-    told = subprocess.run(
+    session = subprocess.run(
         [sys.executable, "-c", SESSION], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=True
     )
-    assert told.stdout == TRANSCRIPT
+    assert session.stdout == TRANSCRIPT
 
 
 def test_lines_of_configuration_parse() -> None:

@@ -36,17 +36,17 @@ NAMES = {tool.name for tool in TOOLS}
 
 def properties(schema: dict[str, Any]) -> Any:
     """Yield every property of a schema at every depth, with its name."""
-    for name, one in schema.get("properties", {}).items():
-        yield name, one
-        yield from properties(one)
-        yield from properties(one.get("items", {}))
+    for name, schema_of_property in schema.get("properties", {}).items():
+        yield name, schema_of_property
+        yield from properties(schema_of_property)
+        yield from properties(schema_of_property.get("items", {}))
 
 
 def test_tools_say_what_they_do(near: Connected) -> None:
-    found = near.run(near.client.list_tools).tools
-    assert [tool.name for tool in found] == [tool.name for tool in TOOLS]
+    tools = near.run(near.client.list_tools).tools
+    assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
     assert {"neighbours", "hops", "paths", "tails", "cookbook", "run_cookbook", "cypher", "score", "explain", "infer"} <= NAMES
-    for tool in found:
+    for tool in tools:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is True
         assert tool.annotations.destructive_hint is False
@@ -62,11 +62,11 @@ def test_tools_say_what_they_do(near: Connected) -> None:
         assert list(schema["properties"])[-1] == "offset"
         text = json.dumps(schema)
         assert not [word for word in ('"$ref"', '"$defs"', '"anyOf"', '"title"', '"null"') if word in text]
-        for name, one in properties(schema):
-            assert len(one["description"]) > 10, (tool.name, name)
-            assert one["type"] in ("string", "integer", "number", "boolean", "array", "object"), (tool.name, name)
-            if one["type"] in ("integer", "number"):
-                assert {"minimum", "maximum"} <= one.keys(), (tool.name, name)
+        for name, schema_of_property in properties(schema):
+            assert len(schema_of_property["description"]) > 10, (tool.name, name)
+            assert schema_of_property["type"] in ("string", "integer", "number", "boolean", "array", "object"), (tool.name, name)
+            if schema_of_property["type"] in ("integer", "number"):
+                assert {"minimum", "maximum"} <= schema_of_property.keys(), (tool.name, name)
 
 
 def test_limits_and_metrics_are_those_of_the_service(near: Connected) -> None:
@@ -117,18 +117,18 @@ def whole(near: Connected, tool: str, arguments: dict[str, Any]) -> Any:
     """Return a result of any number of pages as JSON."""
     parts, offset = [], 0
     while True:
-        found = near.call(tool, **arguments, offset=offset)
-        assert not found.is_error, found.content
-        parts.append(text_of(found))
+        result = near.call(tool, **arguments, offset=offset)
+        assert not result.is_error, result.content
+        parts.append(text_of(result))
         assert len(parts[-1]) <= PAGE
-        if "next_offset" not in found.meta:
-            assert len(found.content) == 1
+        if "next_offset" not in result.meta:
+            assert len(result.content) == 1
             return json.loads("".join(parts))
-        offset = found.meta["next_offset"]
-        assert f"offset={offset}." in found.content[1].text
+        offset = result.meta["next_offset"]
+        assert f"offset={offset}." in result.content[1].text
 
 
-@pytest.mark.parametrize(("tool", "arguments", "method", "path", "content"), ANSWERS, ids=[one[0] for one in ANSWERS])
+@pytest.mark.parametrize(("tool", "arguments", "method", "path", "content"), ANSWERS, ids=[name[0] for name in ANSWERS])
 def test_an_answer_is_the_services(
     near: Connected, ask: Asked, tool: str, arguments: dict[str, Any], method: str, path: str, content: dict[str, Any]
 ) -> None:
@@ -143,14 +143,14 @@ def test_results_are_structured_as_the_schemas_say(near: Connected) -> None:
     assert sum(len(json.dumps(schema)) for schema in schemas.values()) < 14_000
     for tool, arguments, *_ in ANSWERS:
         for detail in [{}, {"detail": False}] if "detail" in arguments else [{}]:
-            found = near.call(tool, **arguments | detail)
-            assert not found.is_error
-            assert len(json.dumps(found.structured_content)) < 2 * PAGE
-            if "next_offset" in found.meta:
-                assert found.structured_content == {name: found.meta[name] for name in ("characters", "next_offset")}
+            result = near.call(tool, **arguments | detail)
+            assert not result.is_error
+            assert len(json.dumps(result.structured_content)) < 2 * PAGE
+            if "next_offset" in result.meta:
+                assert result.structured_content == {name: result.meta[name] for name in ("characters", "next_offset")}
                 continue
-            assert found.structured_content == json.loads(text_of(found))
-            assert found.structured_content.keys() <= schemas[tool]["properties"].keys() - {"characters", "next_offset"}
+            assert result.structured_content == json.loads(text_of(result))
+            assert result.structured_content.keys() <= schemas[tool]["properties"].keys() - {"characters", "next_offset"}
     info = near.call("schema").structured_content
     assert info is not None
     assert (info["graph"]["concepts"] > 100, list(info["metrics"])) == (True, ["grounding", "length"])
@@ -162,7 +162,7 @@ def test_schemas_of_results_have_units_and_ranges_of_the_types(near: Connected) 
     assert row["properties"]["hop"] == {"type": "integer", "description": "its distance, >= 1"}
     assert row["required"] == ["text", "uri", "hop", "weight"]
     forms = schemas["tails"]["tails"]["items"]["anyOf"]
-    assert [one["properties"]["weight"]["description"][:30] for one in forms] == [
+    assert [form["properties"]["weight"]["description"][:30] for form in forms] == [
         "strength as given by the datas", "of that event's strongest asse"
     ]  # fmt: skip
     assert "percentage of the reference" in json.dumps(schemas["score"])
@@ -173,7 +173,7 @@ def test_schemas_of_results_have_units_and_ranges_of_the_types(near: Connected) 
 
 
 def test_what_an_attribute_is_comes_from_the_docstring() -> None:
-    told = """Something.
+    docstring = """Something.
 
     Attributes:
         head, tail: URIs; both ``/c/en/x``.
@@ -183,7 +183,7 @@ def test_what_an_attribute_is_comes_from_the_docstring() -> None:
     More: not this.
     """
     uris = "URIs; both /c/en/x"
-    assert attributes(told) == {
+    assert attributes(docstring) == {
         "head": uris, "tail": uris, "share": "of the score, in 0..1", "rank": "from 0", "weight": ">= 0"
     }  # fmt: skip
     assert attributes("No section.") == {}
@@ -209,13 +209,13 @@ SHORT: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "most"), SHORT, ids=[one[0] for one in SHORT])
-def test_results_are_short(near: Connected, tool: str, arguments: dict[str, Any], most: int) -> None:
-    found = near.call(tool, **arguments)
-    assert len(found.content) == 1
-    assert 50 < len(text_of(found)) < most
-    if "detail" in next(one for one in TOOLS if one.name == tool).arguments.model_fields:
-        assert near.call(tool, **arguments, detail=True).meta["characters"] > found.meta["characters"]
+@pytest.mark.parametrize(("tool", "arguments", "limit"), SHORT, ids=[name[0] for name in SHORT])
+def test_results_are_short(near: Connected, tool: str, arguments: dict[str, Any], limit: int) -> None:
+    result = near.call(tool, **arguments)
+    assert len(result.content) == 1
+    assert 50 < len(text_of(result)) < limit
+    if "detail" in next(name for name in TOOLS if name.name == tool).arguments.model_fields:
+        assert near.call(tool, **arguments, detail=True).meta["characters"] > result.meta["characters"]
 
 
 def test_a_long_result_has_pages(near: Connected, ask: Asked) -> None:
@@ -233,24 +233,24 @@ def test_further_pages_are_of_the_same_result(near: Connected) -> None:
     assert first.structured_content == {name: first.meta[name] for name in ("characters", "next_offset")}
     pages, offset = [text_of(first)], first.meta["next_offset"]
     while offset is not None:
-        found = near.call("cypher", query=query, limit=100, offset=offset)
-        pages.append(text_of(found))
-        offset = found.meta.get("next_offset")
+        result = near.call("cypher", query=query, limit=100, offset=offset)
+        pages.append(text_of(result))
+        offset = result.meta.get("next_offset")
     assert len(json.loads("".join(pages))["rows"]) == 100
     assert text_of(near.call("cypher", query=query, limit=100)) != pages[0]
 
 
 def test_the_cookbook_is_listed_and_shown(near: Connected) -> None:
     listed = json.loads(near.text("cookbook"))["queries"]
-    assert [one["name"] for one in listed] == sorted(cookbook())
-    assert all(one.keys() == {"name", "summary", "parameters", "example"} for one in listed)
+    assert [entry["name"] for entry in listed] == sorted(cookbook())
+    assert all(entry.keys() == {"name", "summary", "parameters", "example"} for entry in listed)
     [shown] = json.loads(near.text("cookbook", name="used_for"))["queries"]
     assert shown["text"] == cookbook()["used_for"].text
 
 
 def test_links_are_followed(near: Connected, sample_graph: str, tmp_path: Path) -> None:
-    said = text_of(near.call("tails", head="dog", mentioning=True))
-    assert said == "the events of this graph are not linked to its concepts; run tacit link on the graph"
+    text = text_of(near.call("tails", head="dog", mentioning=True))
+    assert text == "the events of this graph are not linked to its concepts; run tacit link on the graph"
     assert "Mentions" not in near.text("schema")
     shutil.copytree(sample_graph, tmp_path / "linked")
     with open_graph(tmp_path / "linked") as graph:
@@ -260,7 +260,7 @@ def test_links_are_followed(near: Connected, sample_graph: str, tmp_path: Path) 
         with connected(create_server(app)) as client:
             assert "Mentions" in client.text("schema")
             rows = json.loads(client.text("tails", head=concept, mentioning=True, limit=2))["tails"]
-            assert [row["tail_text"] for row in rows] == [one.tail_text for one in graph.concept_tails(concept, None, 2)] != []
+            assert [row["tail_text"] for row in rows] == [tail.tail_text for tail in graph.concept_tails(concept, None, 2)] != []
             assert json.loads(client.text("paths", source=EVENT, target="dog", events=True, limit=1))["paths"]
         app.state.service.close()
 
@@ -297,20 +297,20 @@ ERRORS: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tool", "arguments", "sentence"), ERRORS, ids=[f"{one[0]}: {one[2][:40]}" for one in ERRORS])
+@pytest.mark.parametrize(("tool", "arguments", "sentence"), ERRORS, ids=[f"{name[0]}: {name[2][:40]}" for name in ERRORS])
 def test_an_error_is_one_sentence(near: Connected, tool: str, arguments: dict[str, Any], sentence: str) -> None:
-    found = near.call(tool, **arguments)
-    assert found.is_error
-    assert len(found.content) == 1
-    assert text_of(found).startswith(sentence)
-    assert "\n" not in text_of(found)
-    assert len(text_of(found)) < 300
+    result = near.call(tool, **arguments)
+    assert result.is_error
+    assert len(result.content) == 1
+    assert text_of(result).startswith(sentence)
+    assert "\n" not in text_of(result)
+    assert len(text_of(result)) < 300
 
 
 def test_null_and_digits_are_understood(near: Connected) -> None:
     """Some programs send null for what the model left out, or a number as text."""
-    given = {"concept": "dog", "hop": None, "limit": "3", "relations": None, "offset": None}
-    assert near.text("neighbours", **given) == near.text("neighbours", concept="dog", limit=3)
+    arguments = {"concept": "dog", "hop": None, "limit": "3", "relations": None, "offset": None}
+    assert near.text("neighbours", **arguments) == near.text("neighbours", concept="dog", limit=3)
 
 
 def test_an_unexpected_error_is_told_and_logged(
@@ -320,9 +320,9 @@ def test_an_unexpected_error_is_told_and_logged(
         raise ZeroDivisionError("a secret")
 
     monkeypatch.setattr(mcp_server, "page", fail)
-    found = near.call("hops", source="dog", targets=["bone"])
-    assert found.is_error
-    assert text_of(found) == "an unexpected error in tacit; its log on stderr says where"
+    result = near.call("hops", source="dog", targets=["bone"])
+    assert result.is_error
+    assert text_of(result) == "an unexpected error in tacit; its log on stderr says where"
     logged = json.loads(capsys.readouterr().err)
     assert (logged["event"], logged["tool"], logged["error"]) == ("failure", "hops", "ZeroDivisionError")
     assert "secret" not in json.dumps(logged)
@@ -345,7 +345,7 @@ def test_what_does_not_exist_is_named(near: Connected) -> None:
 
 
 def test_resources_tell_the_schema_and_the_manifest(near: Connected, index: KnowledgeGraph) -> None:
-    assert [one.uri for one in near.run(near.client.list_resources).resources] == ["tacit://schema", "tacit://manifest"]
+    assert [entry.uri for entry in near.run(near.client.list_resources).resources] == ["tacit://schema", "tacit://manifest"]
     schema = near.run(near.client.read_resource, "tacit://schema").contents[0].text
     assert schema == near.text("schema")
     for name, number in index.counts().relations.items():
@@ -356,13 +356,13 @@ def test_resources_tell_the_schema_and_the_manifest(near: Connected, index: Know
     assert named == set(row["names"]) - {"relation", "role", "position"}  # the last two are those of links
     manifest = json.loads(near.run(near.client.read_resource, "tacit://manifest").contents[0].text)
     assert manifest["graph"]["digest"] == index.manifest().digest
-    assert [one["file"] for one in manifest["graph"]["loads"]] == ["conceptnet.csv", "atomic2020.tsv"]
+    assert [entry["file"] for entry in manifest["graph"]["loads"]] == ["conceptnet.csv", "atomic2020.tsv"]
     assert list(manifest["metrics"]) == ["grounding", "length"]
 
 
 def test_the_prompt_says_how_to_ask(near: Connected) -> None:
     [prompt] = near.run(near.client.list_prompts).prompts
-    assert [one.name for one in prompt.arguments] == ["question"]
+    assert [argument.name for argument in prompt.arguments] == ["question"]
     [message] = near.run(near.client.get_prompt, "ask", {"question": "Why {do} people cook?"}).messages
     assert message.role == "user"
     assert "Why {do} people cook?" in message.content.text
@@ -377,10 +377,10 @@ def test_an_error_of_opening_answers_every_call() -> None:
             tools = (await client.list_tools()).tools
             return len(tools), await client.call_tool("hops", {"source": "dog", "targets": ["bone"]})
 
-    tools, found = asyncio.run(ask())
+    tools, error = asyncio.run(ask())
     assert tools == len(TOOLS)
-    assert found.is_error
-    assert text_of(found).startswith("torch is not installed; run: pip install 'tacit-kg[neural]'")
+    assert error.is_error
+    assert text_of(error).startswith("torch is not installed; run: pip install 'tacit-kg[neural]'")
 
 
 def test_a_changed_graph_is_told(sample_graph: str, tmp_path: Path) -> None:
@@ -390,9 +390,9 @@ def test_a_changed_graph_is_told(sample_graph: str, tmp_path: Path) -> None:
         with connected(create_server(app)) as client:
             client.text("cypher", query="RETURN 1 AS one")
             os.utime(tmp_path / "graph" / DATABASE)
-            found = client.call("cypher", query="RETURN 1 AS one")
-            assert found.is_error
-            assert "was loaded again since this service opened it; restart" in text_of(found)
+            result = client.call("cypher", query="RETURN 1 AS one")
+            assert result.is_error
+            assert "was loaded again since this service opened it; restart" in text_of(result)
             assert "was loaded again" in client.text("schema")
         app.state.service.close()
 

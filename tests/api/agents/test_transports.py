@@ -39,7 +39,7 @@ def test_a_thousand_calls_in_all(far: Connected, index: KnowledgeGraph) -> None:
     async def all_of_them() -> list[list[tuple[int, Any]]]:
         return await asyncio.gather(*(calls(begin) for begin in range(TOGETHER)))
 
-    answers = dict(one for some in far.run(all_of_them) for one in some)
+    answers = dict(call for some in far.run(all_of_them) for call in some)
     assert len(answers) == CALLS
     assert not [number for number, answer in answers.items() if answer.is_error]
     for number, answer in answers.items():
@@ -53,10 +53,10 @@ def test_every_escape_is_refused(far: Connected) -> None:
     answered = [name for name, query in HOSTILE.items() if not far.call("cypher", query=query).is_error]
     assert answered == []
     for name in ("create", "copy to", "load csv http", "escape for a keyword"):
-        said = text_of(far.call("cypher", query=HOSTILE[name]))
-        assert said.count("\n") == 0
-        assert len(said) < 400
-        assert "refused" in said or "not allowed" in said
+        text = text_of(far.call("cypher", query=HOSTILE[name]))
+        assert text.count("\n") == 0
+        assert len(text) < 400
+        assert "refused" in text or "not allowed" in text
     assert far.text("cypher", query="MATCH (a)-[r]->(b) RETURN count(r) AS edges, sum(r.weight) AS weight") == before
 
 
@@ -71,9 +71,9 @@ def test_costly_statements_end(stdio: Connected) -> None:
     for name in names:
         stdio.call("cypher", query=COSTLY[name], timeout=0.5)
     assert time.monotonic() - started < 5 * len(names)
-    said = stdio.call("cypher", query=ENDLESS, timeout=0.5)
-    assert said.is_error
-    assert "0.5 seconds" in text_of(said)
+    result = stdio.call("cypher", query=ENDLESS, timeout=0.5)
+    assert result.is_error
+    assert "0.5 seconds" in text_of(result)
 
 
 def test_both_transports_have_the_same_tools(stdio: Connected, served: Served) -> None:
@@ -92,15 +92,15 @@ def test_a_key_is_needed_and_goes_along(served: Served) -> None:
     with over_http(served) as client:
         client.text("hops", source="dog", targets=["bone"])
     for _ in range(200):
-        events = [one for one in served.events() if one["event"] == "request"]
-        asked = {one["request_id"] for one in events if one["route"] == "/v1/hops"}
-        both = [one for one in events if one["request_id"] in asked]
-        refused = {one["status"] for one in events if "key" not in one}
-        if len(both) >= 2 * len(asked) > 0 and 401 in refused:
+        events = [event for event in served.events() if event["event"] == "request"]
+        request_ids = {event["request_id"] for event in events if event["route"] == "/v1/hops"}
+        both = [event for event in events if event["request_id"] in request_ids]
+        refused = {event["status"] for event in events if "key" not in event}
+        if len(both) >= 2 * len(request_ids) > 0 and 401 in refused:
             break
         time.sleep(0.05)  # the log is written in the background
-    assert {one["route"] for one in both} == {"/v1/hops", "/mcp"}
-    assert len({one["key"] for one in both}) == 1
+    assert {event["route"] for event in both} == {"/v1/hops", "/mcp"}
+    assert len({event["key"] for event in both}) == 1
     assert 401 in refused
 
 

@@ -58,9 +58,9 @@ def test_an_interrupted_run_continues(tacit: Tacit, file: Path, tmp_path: Path) 
     shown = tacit(*words)
     assert (shown.status, output.exists()) == (2, False)
     assert "has the rows of an unfinished run; continue it with --resume" in shown.err
-    for more, said in ((["--answers", "1"], "rows of other instances or --answers"), (["--judge", "graph"], "needs a graph")):
+    for more, message in ((["--answers", "1"], "rows of other instances or --answers"), (["--judge", "graph"], "needs a graph")):
         shown = tacit(*words, "--resume", *more)
-        assert (shown.status, said in shown.err) == (2, True), shown.err
+        assert (shown.status, message in shown.err) == (2, True), shown.err
     assert tacit(*words, "--resume").status == 0
     assert output.read_text() == whole.replace(first, marked)
     assert not partial.exists()
@@ -72,7 +72,7 @@ def test_an_interrupted_run_continues(tacit: Tacit, file: Path, tmp_path: Path) 
 def test_right_answers_are_not_looked_at(tacit: Tacit, file: Path, sample_graph: str, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**RECORD, "Correct Answers": [2]}))
-    rows = [tacit("choose", one, "--graph", sample_graph, "--json", "-q").out for one in (file, other)]
+    rows = [tacit("choose", path, "--graph", sample_graph, "--json", "-q").out for path in (file, other)]
     assert rows[0] == rows[1]
 
 
@@ -92,18 +92,18 @@ def test_broken_records_are_counted(tacit: Tacit, file: Path, sample_graph: str)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([], "the judge graph needs a graph; give one with --graph or TACIT_GRAPH"),
         (["--judges", "answers,likelihood"], "the judge likelihood needs a language model"),
         (["--judge", "answers", "--model", "/nowhere/model", "--judge", "likelihood"], "/nowhere/model"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, words: list[str], said: str) -> None:
+def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, words: list[str], message: str) -> None:
     shown = tacit("choose", file, "-q", *words)
     assert shown.status in (1, 2)
     assert shown.out == ""
-    assert said in shown.err
+    assert message in shown.err
     assert shown.err.count("\n") == 1
 
 

@@ -29,15 +29,15 @@ def test_the_table_the_page_and_json_say_the_same(tacit: Tacit, files: tuple[Pat
     assert "-2.000 to -2.000" in page
     assert "It is &lt;b&gt;small&lt;/b&gt;." in page
     assert "<b>small" not in page
-    found = tacit("compare", *files, "--metrics", "length", "--json", "--quiet").json
-    assert (found["metrics"][0]["difference"], found["metrics"][0]["conversations"]) == (-2.0, 12)
-    assert found["signatures"]["length"].startswith("length|")
+    answer = tacit("compare", *files, "--metrics", "length", "--json", "--quiet").json
+    assert (answer["metrics"][0]["difference"], answer["metrics"][0]["conversations"]) == (-2.0, 12)
+    assert answer["signatures"]["length"].startswith("length|")
 
 
 def test_fail_under_sets_the_exit_status(tacit: Tacit, files: tuple[Path, Path]) -> None:
-    asked = ["compare", *files, "--metrics", "length", "--quiet", "--fail-under"]
-    assert tacit(*asked, "-2.5").status == 0
-    assert tacit(*asked, "-1.5").status == 1
+    command = ["compare", *files, "--metrics", "length", "--quiet", "--fail-under"]
+    assert tacit(*command, "-2.5").status == 0
+    assert tacit(*command, "-1.5").status == 1
 
 
 def test_bad_input_is_one_sentence(tacit: Tacit, files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ TOPICS = ("dog", "cat", "sea", "car", "book", "song")
 
 
 def turns_about(topic: str, number: int = 6) -> list[str]:
-    return [f"I'm sure that my {topic} is number {topic}{place} of them all" for place in range(number)]
+    return [f"I'm sure that my {topic} is number {topic}{index} of them all" for index in range(number)]
 
 
 @pytest.fixture
 def dialogues(tmp_path: Path) -> Path:
-    rows = [{"id": topic, "turns": turns_about(topic, 5 + place)} for place, topic in enumerate(TOPICS)]
+    rows = [{"id": topic, "turns": turns_about(topic, 5 + index)} for index, topic in enumerate(TOPICS)]
     rows += [{"id": "again", "turns": turns_about("dog", 5)}, {"id": "short", "turns": ["Hello", "Hi"]}]
     rows += [{"id": "dog", "turns": turns_about("cow")}, {"turns": turns_about("hat")}, {"id": "none", "turns": 3}]
     file = tmp_path / "dialogues.jsonl"
@@ -60,25 +60,25 @@ def test_the_seed_decides(tacit: Tacit, dialogues: Path, tmp_path: Path) -> None
 
 
 def test_nothing_is_written_when_no_dialogue_is_left(tacit: Tacit, dialogues: Path, tmp_path: Path) -> None:
-    few = tmp_path / "few.jsonl"
-    few.write_text(json.dumps({"turns": ["Hello", "Hi"]}) + "\n", encoding="utf-8")
+    file = tmp_path / "few.jsonl"
+    file.write_text(json.dumps({"turns": ["Hello", "Hi"]}) + "\n", encoding="utf-8")
     output = tmp_path / "out.jsonl"
-    refused = tacit("create", "targets", few, "--output", output)
+    refused = tacit("create", "targets", file, "--output", output)
     assert (refused.status, refused.err.count("\n")) == (2, 1)
     assert "none of the 1 dialogues" in refused.err
     assert "1 for too few turns" in refused.err
     assert not output.exists()
-    assert "is given twice" in tacit("create", "targets", few, few).err
-    assert "is the input" in tacit("create", "targets", dialogues, few, "--output", few).err
+    assert "is given twice" in tacit("create", "targets", file, file).err
+    assert "is the input" in tacit("create", "targets", dialogues, file, "--output", file).err
 
 
 def questions(number: int) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    for place in range(number):
-        thing = f"{TOPICS[place % len(TOPICS)]} {place}"
+    for index in range(number):
+        thing = f"{TOPICS[index % len(TOPICS)]} {index}"
         turns = [f"A: I bought the {thing}", f"B: How is the {thing} ?"]
         rows.append(
-            {"ID": f"d{place}", "Dialogue": turns, "Target": turns[0][3:], "Question": "What is or could be the cause of target?"}
+            {"ID": f"d{index}", "Dialogue": turns, "Target": turns[0][3:], "Question": "What is or could be the cause of target?"}
         )
     return rows
 
@@ -93,8 +93,12 @@ def answers(tmp_path: Path) -> Path:
 
 def test_choices_are_written_as_records_of_cicero(tacit: Tacit, answers: Path, tmp_path: Path) -> None:
     pool = tmp_path / "pool.jsonl"
-    given = [{"ID": "d3", "Candidates": ["The moon."]}, {"ID": "d4", "Question": "reaction", "Candidates": ["x"]}, {"ID": "d5"}]
-    pool.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
+    candidates = [
+        {"ID": "d3", "Candidates": ["The moon."]},
+        {"ID": "d4", "Question": "reaction", "Candidates": ["x"]},
+        {"ID": "d5"},
+    ]
+    pool.write_text("".join(json.dumps(row) + "\n" for row in candidates), encoding="utf-8")
     texts = []
     for number, seed in enumerate((3, 3, 4)):
         output = tmp_path / f"{number}.jsonl"
@@ -105,16 +109,16 @@ def test_choices_are_written_as_records_of_cicero(tacit: Tacit, answers: Path, t
         assert "Candidates is not a list of texts" in done.err
         texts.append(output.read_bytes())
         assert (report["instances"], report["errors"], report["discriminator"]) == (12, 1, "lexical-1")
-        assert [one["number"] for one in report["rounds"]] == list(range(1, len(report["rounds"]) + 1))
+        assert [entry["number"] for entry in report["rounds"]] == list(range(1, len(report["rounds"]) + 1))
         assert report["rounds"][-1]["swapped"] == 0
     assert texts[0] == texts[1] != texts[2]
     read = list(read_cicero(tmp_path / "0.jsonl"))
     assert len(read) == 12
-    for number, one in enumerate(read):
-        assert isinstance(one, Instance)
-        assert len(one.choices) == len(set(one.choices)) == 5
-        assert [one.choices[place] for place in one.correct] == [f"The speaker likes the {one.target}."]
-        assert ("The moon." in one.choices) <= (number == 3)
+    for number, entry in enumerate(read):
+        assert isinstance(entry, Instance)
+        assert len(entry.choices) == len(set(entry.choices)) == 5
+        assert [entry.choices[index] for index in entry.correct] == [f"The speaker likes the {entry.target}."]
+        assert ("The moon." in entry.choices) <= (number == 3)
     shown = tacit("create", "choices", answers, *words)
     assert "accuracy before" in shown.out
     assert "chance" in shown.out

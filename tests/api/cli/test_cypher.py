@@ -56,8 +56,8 @@ def test_every_query_of_the_cookbook_says_what_it_needs(tacit: Tacit, sample_gra
             assert all(f"--param {parameter}=" in outcome.err for parameter in query.parameters)
         else:
             assert tacit("cypher", sample_graph, name, "--json").status == 0
-        given = [f"--param={parameter}=1" for parameter in query.parameters]
-        assert tacit("cypher", sample_graph, name, *given, "--param", "extra=1").status == 2
+        parameters = [f"--param={parameter}=1" for parameter in query.parameters]
+        assert tacit("cypher", sample_graph, name, *parameters, "--param", "extra=1").status == 2
 
 
 def test_parameters_are_json_or_text() -> None:

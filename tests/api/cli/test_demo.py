@@ -45,14 +45,14 @@ def test_the_rest_of_the_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(demo, "_best", lambda directory, *_: _loaded(tacit, directory))
     shown = tacit("demo", "--all")
     assert shown.status == 0, shown.err
-    for said in (
+    for phrase in (
         "dinner/bad",
         "illness/4",
         "$ tacit cypher demo-graph/graph hubs",
         "--metrics chrf",
         "left out: accent; tacit metrics says what they need",
     ):
-        assert said in shown.out
+        assert phrase in shown.out
 
 
 def _loaded(tacit: Tacit, directory: Path) -> None:

@@ -80,8 +80,8 @@ def test_the_numbers_are_those_of_the_metric_and_of_scipy(tacit: Tacit, rated: P
     [row] = outcome.json
     with open_graph(sample_graph) as store, open_index(store) as graph:
         metric = load_metric("grounding", graph)
-        found = [(metric.score(history, response).value, rating) for history, response, rating in TEXTS]
-    scores, ratings = zip(*((score, rating) for score, rating in found if not math.isnan(score)), strict=True)
+        pairs = [(metric.score(history, response).value, rating) for history, response, rating in TEXTS]
+    scores, ratings = zip(*((score, rating) for score, rating in pairs if not math.isnan(score)), strict=True)
     assert (row["metric"], row["dataset"], row["system"], row["n"]) == ("grounding", "talk", None, 6)
     for kind, correlation in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
         assert set(row[kind]) == {"value", "low", "high", "p"}
@@ -133,8 +133,8 @@ def test_the_tables_fit_and_say_what_the_rows_say(tacit: Tacit, tiny: str, tmp_p
     assert outcome.status == 0
     lines = outcome.out.splitlines()
     assert max(map(len, lines)) <= 100
-    found = tacit("evaluate", file, "-m", tiny, "-m", "length", "--resamples", 200, "--json").json
-    for row in found:
+    returned_rows = tacit("evaluate", file, "-m", tiny, "-m", "length", "--resamples", 200, "--json").json
+    for row in returned_rows:
         name = f" {row['metric']}" if row["system"] is None else f"  {row['system']}"
         values = [f"{row[kind]['value']:.3f}".replace("0.", ".") for kind in ("pearson", "spearman", "kendall")]
         assert any(line.startswith(name) and all(value in line for value in values) for line in lines), (name, values)
@@ -225,29 +225,29 @@ def test_pictures_appear_whole_or_not_at_all(tacit: Tacit, tiny: str, rated: Pat
     before = png.read_bytes(), svg.read_bytes()
     tacit(*base, "--plot", png, "--plot", svg)
     assert (png.read_bytes(), svg.read_bytes()) == before
-    for place in (tmp_path / "p.pdf", tmp_path / "p", tmp_path / "none" / "p.png", tmp_path):
-        refused = tacit(*base, "--plot", place)
+    for file in (tmp_path / "p.pdf", tmp_path / "p", tmp_path / "none" / "p.png", tmp_path):
+        refused = tacit(*base, "--plot", file)
         assert (refused.status, refused.out) == (2, "")
         assert refused.err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.SVG", "p.png", "talk.jsonl"]
 
 
 def test_files_of_one_name_are_told_apart_and_data_sets_of_one_name_joined(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
-    one = file_of(tmp_path / "x" / "talk.jsonl", rows_of(TEXTS))
-    two = file_of(tmp_path / "y" / "talk.jsonl", rows_of(TEXTS[:5]))
+    first = file_of(tmp_path / "x" / "talk.jsonl", rows_of(TEXTS))
+    second = file_of(tmp_path / "y" / "talk.jsonl", rows_of(TEXTS[:5]))
     base = ["evaluate", "-m", tiny, "--json", "--resamples", 20]
-    rows = tacit(*base, one, two).json
+    rows = tacit(*base, first, second).json
     assert [(row["dataset"], row["n"]) for row in rows] == [("x/talk", 8), ("y/talk", 5)]
-    file_of(one, rows_of(TEXTS, dataset="shared", system="s"))
-    file_of(two, rows_of(TEXTS[:5], dataset="shared", system="t"))
-    outcome = tacit(*base, one, two)
+    file_of(first, rows_of(TEXTS, dataset="shared", system="s"))
+    file_of(second, rows_of(TEXTS[:5], dataset="shared", system="t"))
+    outcome = tacit(*base, first, second)
     assert [(row["dataset"], row["system"], row["n"]) for row in outcome.json] == [
         ("shared", None, 13),
         ("shared", "s", 8),
         ("shared", "t", 5),
     ]
     assert "the data set shared is in 2 files, which are merged" in outcome.err
-    twice = tacit(*base, one, two, one.parent / ".." / "x" / "talk.jsonl")
+    twice = tacit(*base, first, second, first.parent / ".." / "x" / "talk.jsonl")
     assert twice.status == 2
     assert "is given twice" in twice.err
 

@@ -40,7 +40,7 @@ LINES = (
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a graph, a tiny encoder and a retriever that was trained on them by its command."""
     from tacit.api.main import run
 
@@ -57,15 +57,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def words(place: Path, *more: object) -> list[object]:
+def words(inputs: Path, *more: object) -> list[object]:
     return [
-        "score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}",
-        "-O", f"model={place / 'model'}", *more,
+        "score-tuples", inputs / "tuples.jsonl", "--graph", inputs / "graph", "-O", f"encoder={inputs / 'encoder'}",
+        "-O", f"model={inputs / 'model'}", *more,
     ]  # fmt: skip
 
 
-def test_every_line_keeps_its_place_and_says_its_score_or_its_fault(tacit: Tacit, place: Path) -> None:
-    done = tacit(*words(place))
+def test_every_line_keeps_its_place_and_says_its_score_or_its_fault(tacit: Tacit, inputs: Path) -> None:
+    done = tacit(*words(inputs))
     assert done.status == 0
     rows = done.rows
     assert len(rows) == len(LINES) - 1
@@ -85,45 +85,45 @@ def test_every_line_keeps_its_place_and_says_its_score_or_its_fault(tacit: Tacit
     assert "signature blend(known:compatibility(graph;" in done.err
 
 
-def test_the_default_scorer_is_that_of_accent(tacit: Tacit, place: Path) -> None:
-    with open_graph(place / "graph") as graph:
-        metric = load_metric("accent", graph, encoder=place / "encoder", model=place / "model")
+def test_the_default_scorer_is_that_of_accent(tacit: Tacit, inputs: Path) -> None:
+    with open_graph(inputs / "graph") as graph:
+        metric = load_metric("accent", graph, encoder=inputs / "encoder", model=inputs / "model")
         scorer = dict(metric.signature.parts)["scorer"]
     assert scorer.startswith("blend(")
-    assert f"signature {scorer}\n" in tacit(*words(place)).err
+    assert f"signature {scorer}\n" in tacit(*words(inputs)).err
 
 
 @pytest.mark.parametrize("scorer", ["compatibility", "retriever", "blend"])
-def test_scorers_batches_and_files_agree(tacit: Tacit, place: Path, tmp_path: Path, scorer: str) -> None:
-    expected = tacit(*words(place, "--scorer", scorer, "--quiet")).rows
+def test_scorers_batches_and_files_agree(tacit: Tacit, inputs: Path, tmp_path: Path, scorer: str) -> None:
+    expected = tacit(*words(inputs, "--scorer", scorer, "--quiet")).rows
     assert all(0 <= row["score"] <= 1 for row in expected if "score" in row)
-    small = tacit(*words(place, "--scorer", scorer, "--quiet", "--batch-size", 1)).rows
+    small = tacit(*words(inputs, "--scorer", scorer, "--quiet", "--batch-size", 1)).rows
     assert [row.get("score") for row in small] == pytest.approx([row.get("score") for row in expected], abs=1e-5)
     out = tmp_path / "out.jsonl.gz"
-    done = tacit(*words(place, "--scorer", scorer, "--output", out))
+    done = tacit(*words(inputs, "--scorer", scorer, "--output", out))
     assert done.out == ""
     with gzip.open(out, "rt", encoding="utf-8") as file:
         assert [json.loads(line) for line in file] == expected
 
 
-def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text(
         '{"head": "PersonX is hungry", "relation": "Causes", "tail": "PersonX go to food"}\n', encoding="utf-8"
     )
     done = tacit(
-        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}", "-O",
-        f"model={place / 'model'}", "--scorer", "compatibility", "--quiet",
+        "score-tuples", tmp_path / "one.jsonl", "--graph", inputs / "graph", "-O", f"encoder={inputs / 'encoder'}", "-O",
+        f"model={inputs / 'model'}", "--scorer", "compatibility", "--quiet",
     )  # fmt: skip
     assert done.rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_near_heads_are_named(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text(
         '{"head": "PersonX buys a puppy", "relation": "xReact", "tail": "happy"}\n', encoding="utf-8"
     )
     done = tacit(
-        "score-tuples", tmp_path / "one.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}", "-O",
-        f"model={place / 'model'}", "--quiet", "-O", "accent.nearest=1", "-O", "threshold=-1",
+        "score-tuples", tmp_path / "one.jsonl", "--graph", inputs / "graph", "-O", f"encoder={inputs / 'encoder'}", "-O",
+        f"model={inputs / 'model'}", "--quiet", "-O", "accent.nearest=1", "-O", "threshold=-1",
     )  # fmt: skip
     closest = done.rows[0]["closest"][0]
     assert closest["origin"] == "nearest"
@@ -131,27 +131,37 @@ def test_near_heads_are_named(tacit: Tacit, place: Path, tmp_path: Path) -> None
     assert -1 <= closest["head_similarity"] <= 1
 
 
-def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("{}\n[]\n", encoding="utf-8")
     bad = [
         "score-tuples",
         tmp_path / "bad.jsonl",
         "--graph",
-        place / "graph",
+        inputs / "graph",
         "-O",
-        f"encoder={place / 'encoder'}",
+        f"encoder={inputs / 'encoder'}",
         "-O",
-        f"model={place / 'model'}",
+        f"model={inputs / 'model'}",
     ]
     for command, sentence in (
-        (["score-tuples", "nothing.jsonl", "--graph", place / "graph"], "there is no file nothing.jsonl"),
-        (["score-tuples", place / "tuples.jsonl", "--graph", tmp_path / "none"], "there is no graph at"),
-        (words(place, "--scorer", "kg-bert", "-O", f"model={place / 'encoder'}"), "not a AutoModelForSequenceClassification"),
-        (words(place, "--strict"), ":3: there is no relation 'xLikes'"),
-        (words(place, "--output", place / "tuples.jsonl"), "is the input; write to another file"),
+        (["score-tuples", "nothing.jsonl", "--graph", inputs / "graph"], "there is no file nothing.jsonl"),
+        (["score-tuples", inputs / "tuples.jsonl", "--graph", tmp_path / "none"], "there is no graph at"),
+        (
+            words(inputs, "--scorer", "kg-bert", "-O", f"model={inputs / 'encoder'}"),
+            "not a AutoModelForSequenceClassification",
+        ),
+        (words(inputs, "--strict"), ":3: there is no relation 'xLikes'"),
+        (words(inputs, "--output", inputs / "tuples.jsonl"), "is the input; write to another file"),
         (bad, "has no tuple that can be scored; the first error: line 1: head is missing"),
         (
-            ["score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "-O", f"encoder={place / 'encoder'}"],
+            [
+                "score-tuples",
+                inputs / "tuples.jsonl",
+                "--graph",
+                inputs / "graph",
+                "-O",
+                f"encoder={inputs / 'encoder'}",
+            ],
             "was trained on vectors of",
         ),
     ):
@@ -160,41 +170,41 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, place: Path, tmp_path
         assert sentence in done.err
 
 
-def test_a_trained_retriever_has_a_card(place: Path) -> None:
-    card = (place / "model" / "README.md").read_text(encoding="utf-8")
+def test_a_trained_retriever_has_a_card(inputs: Path) -> None:
+    card = (inputs / "model" / "README.md").read_text(encoding="utf-8")
     assert "4 triples with 2 heads" in card
     assert "tacit train retriever GRAPH --output FOLDER --recipe FILE" in card
     assert "steps = 3\nbatch_size = 4\nrate = 0.001\nparts = 4\n" in card
-    assert str(place) not in card
-    assert "CC BY 4.0" in (place / "model" / "LICENSE").read_text(encoding="utf-8")
+    assert str(inputs) not in card
+    assert "CC BY 4.0" in (inputs / "model" / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_training_is_refused_before_it_costs_anything(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_training_is_refused_before_it_costs_anything(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("keep me")
     for name, options in (("retriever", []), ("comet", ["--model", "x"]), ("kg-bert", ["--model", "x"])):
-        done = tacit("train", name, place / "graph", "--output", tmp_path / "taken", *options)
+        done = tacit("train", name, inputs / "graph", "--output", tmp_path / "taken", *options)
         assert done.status == 2
         assert "holds something other than" in done.err
 
 
-def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     base, comet = save_tiny_causal(tmp_path / "base", positions=160, kind="llama"), tmp_path / "comet"
     (tmp_path / "recipe.toml").write_text("steps = 2\nbatch_size = 2\nlayers = 1\n", encoding="utf-8")
     settings = ("--recipe", tmp_path / "recipe.toml", "--dtype", "bfloat16", "--json")
-    done = tacit("train", "comet", place / "graph", "--output", comet, "--model", base, *settings)
+    done = tacit("train", "comet", inputs / "graph", "--output", comet, "--model", base, *settings)
     assert done.status == 0
     assert (done.json["triples"], done.json["steps"]) == (len(ATOMIC), 2)
     card = (comet / "README.md").read_text(encoding="utf-8")
     assert 'layers = 1\ndtype = "bfloat16"\n' in card
     assert "the top 1 layers" in card
-    rows = tacit(*words(place, "--scorer", "comet-loss", "-O", f"comet={comet}", "--quiet")).rows
-    alone = tacit(*words(place, "--scorer", "comet-loss", "-O", f"comet={comet}", "--quiet", "--batch-size", 1)).rows
+    rows = tacit(*words(inputs, "--scorer", "comet-loss", "-O", f"comet={comet}", "--quiet")).rows
+    alone = tacit(*words(inputs, "--scorer", "comet-loss", "-O", f"comet={comet}", "--quiet", "--batch-size", 1)).rows
     scores = [row["score"] for row in rows if "score" in row]
     assert scores == pytest.approx([row["score"] for row in alone if "score" in row], abs=1e-5)
     assert all(0 < score < 1 for score in scores)
     origins = [
-        tail["origin"] for row in tacit(*words(place, "-O", f"comet={comet}", "--quiet")).rows for tail in row.get("closest", ())
+        tail["origin"] for row in tacit(*words(inputs, "-O", f"comet={comet}", "--quiet")).rows for tail in row.get("closest", ())
     ]
     assert {"graph", "comet"} <= set(origins)
 
@@ -205,7 +215,7 @@ JUDGED = "head,relation,tail,label\n" + "".join(
 )
 
 
-def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_is_trained_and_judges(tacit: Tacit, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     model = save_tiny_causal(tmp_path / "model", positions=4096, kind="llama")
     (tmp_path / "judged.csv").write_text(JUDGED + "PersonX sings,gWant,to stop,1\n")
@@ -221,31 +231,40 @@ def test_a_probe_is_trained_and_judges(tacit: Tacit, place: Path, tmp_path: Path
     assert "| licence of the data | MIT |" in card
     assert "tacit train llm-probe judged.csv --model model" in card
 
-    asked = ("score-tuples", place / "tuples.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "-O", f"model={model}")
-    judged = tacit(*asked, "-O", f"probe={tmp_path / 'probe'}")
+    command = (
+        "score-tuples",
+        inputs / "tuples.jsonl",
+        "--graph",
+        inputs / "graph",
+        "--scorer",
+        "llm-probe",
+        "-O",
+        f"model={model}",
+    )
+    judged = tacit(*command, "-O", f"probe={tmp_path / 'probe'}")
     scores = [row["score"] for row in judged.rows if "score" in row]
     assert len(scores) == 2
     assert all(0 < score < 1 for score in scores)
     assert f"signature llm-probe({done.json['digest']}:model@" in judged.err
-    alone = tacit(*asked, "-O", f"probe={tmp_path / 'probe'}", "--quiet", "--batch-size", 1).rows
+    alone = tacit(*command, "-O", f"probe={tmp_path / 'probe'}", "--quiet", "--batch-size", 1).rows
     assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
-    none = tacit(*asked[:-2])
+    none = tacit(*command[:-2])
     assert none.status in (1, 2)
     assert "get it with: tacit fetch judge" in none.err
-    halved = tacit(*asked, "-O", f"probe={tmp_path / 'probe'}", "-O", "dtype=bfloat16")
+    halved = tacit(*command, "-O", f"probe={tmp_path / 'probe'}", "-O", "dtype=bfloat16")
     assert "dtype=bfloat16" in halved.err
     assert [row["score"] for row in halved.rows if "score" in row] == pytest.approx(scores, abs=0.05)
     for more, reason in (((), "was trained on qwen"), (("-O", f"probe={tmp_path / 'none'}"), "there is no probe at")):
-        refused = tacit(*asked, *more)
+        refused = tacit(*command, *more)
         assert refused.status != 0
         assert reason in refused.err
-    assert tacit(*train, "--output", place / "model").err.count("holds something other than a probe") == 1
+    assert tacit(*train, "--output", inputs / "model").err.count("holds something other than a probe") == 1
     strict = tacit(*train, "--output", tmp_path / "other", "--strict")
     assert "judged.csv:26: there is no relation 'gWant'" in strict.err
     assert not (tmp_path / "other").exists()
 
 
-def test_the_metric_takes_a_probe(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_the_metric_takes_a_probe(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     model = save_tiny_causal(tmp_path / "model", positions=4096)
     (tmp_path / "judged.csv").write_text(JUDGED)
     assert tacit("train", "llm-probe", tmp_path / "judged.csv", "--model", model, "-o", tmp_path / "probe").status == 0
@@ -254,35 +273,37 @@ def test_the_metric_takes_a_probe(tacit: Tacit, place: Path, tmp_path: Path) -> 
     )
     options = (f"accent.model={model}", f"accent.probe={tmp_path / 'probe'}", "accent.scorer=llm-probe", "accent.dtype=bfloat16")
     done = tacit(
-        "score", tmp_path / "talk.jsonl", "--graph", place / "graph", "--metrics", "accent", "--explain", "--json",
+        "score", tmp_path / "talk.jsonl", "--graph", inputs / "graph", "--metrics", "accent", "--explain", "--json",
         *(word for option in options for word in ("-O", option)),
     )  # fmt: skip
     assert done.status == 0
     assert "llm-probe(" in done.out + done.err
-    found = [(one["name"], one["value"]) for one in pieces(json.loads(done.out.splitlines()[0])) if one.get("kind") == "tuple"]
-    rows = [dict(zip(("head", "relation", "tail"), re.split(" -|-> ", name), strict=True)) for name, _ in found]
+    values = [
+        (piece["name"], piece["value"]) for piece in pieces(json.loads(done.out.splitlines()[0])) if piece.get("kind") == "tuple"
+    ]
+    rows = [dict(zip(("head", "relation", "tail"), re.split(" -|-> ", name), strict=True)) for name, _ in values]
     (tmp_path / "found.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     alone = tacit(
-        "score-tuples", tmp_path / "found.jsonl", "--graph", place / "graph", "--scorer", "llm-probe", "-O", f"model={model}",
+        "score-tuples", tmp_path / "found.jsonl", "--graph", inputs / "graph", "--scorer", "llm-probe", "-O", f"model={model}",
         "-O", f"probe={tmp_path / 'probe'}", "-O", "dtype=bfloat16",
     )  # fmt: skip
-    assert found
-    assert [row["score"] for row in alone.rows] == pytest.approx([value for _, value in found], abs=0.02)
+    assert values
+    assert [row["score"] for row in alone.rows] == pytest.approx([value for _, value in values], abs=0.02)
 
 
 def pieces(data: Any) -> list[dict[str, Any]]:
     """Everything in an explained score that has a kind."""
     inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return [*([data] if isinstance(data, dict) and "kind" in data else []), *(one for part in inner for one in pieces(part))]
+    return [*([data] if isinstance(data, dict) and "kind" in data else []), *(piece for part in inner for piece in pieces(part))]
 
 
-def test_learnt_tails_are_folded_in(tacit: Tacit, place: Path, tmp_path: Path) -> None:
+def test_learnt_tails_are_folded_in(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     from tacit.graph import open_graph
     from tacit.graph.model import Assertion
     from tacit.reasoning.metrics.accent.tails.comet import journal_of
 
     graph = tmp_path / "graph"
-    assert tacit("load", "atomic2020", place / "atomic.tsv", "--into", graph, "--json").status == 0
+    assert tacit("load", "atomic2020", inputs / "atomic.tsv", "--into", graph, "--json").status == 0
     with open_graph(graph) as store:
         journal = journal_of(store)
         assert journal is not None
@@ -333,13 +354,13 @@ def test_a_table_for_people(tacit: Tacit, deco: Path) -> None:
 
 def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
-    found = tmp_path / "found.jsonl"
-    done = tacit("evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", found, "--kind", "pair")
+    output = tmp_path / "found.jsonl"
+    done = tacit("evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", output, "--kind", "pair")
     assert done.json["extractor"].startswith("rules-3;pipeline=")
     assert done.json["relations"][0]["relation"] == "micro"
     assert done.json["relations"][0]["human"] == 1
     assert done.err == ""
-    rows = [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert [row["id"] for row in rows] == ["1", "2", "3"]
     assert rows[2]["tuples"] == []
     assert {"head", "relation", "tail", "kind", "head_at", "tail_at"} == set(rows[0]["tuples"][0])

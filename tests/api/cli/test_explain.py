@@ -28,9 +28,9 @@ def test_words_and_claims_that_can_be_asked_for(tacit: Tacit, sample_graph: str,
     assert '    +0.245 "soup" fits "cook" (turn 2): cook <-CreatedBy- soup; one in 51 random histories is as near' in lines
     assert "  grounding claims 4 edges of the graph" in lines
     assert "    soup -CreatedBy-> cook  weight 2, conceptnet /d/tacit/sample" in lines
-    asked = [line.strip() for line in lines if line.strip().startswith("tacit cypher")]
-    assert len(asked) == 4
-    rows = tacit(*shlex.split(asked[0])[1:], "--json").json
+    commands = [line.strip() for line in lines if line.strip().startswith("tacit cypher")]
+    assert len(commands) == 4
+    rows = tacit(*shlex.split(commands[0])[1:], "--json").json
     assert [(row["head_text"], row["relation"], row["tail_text"], row["weight"]) for row in rows] == [
         ("soup", "CreatedBy", "cook", 2.0)
     ]
@@ -41,15 +41,15 @@ def test_json_holds_what_the_library_gives(tacit: Tacit, sample_graph: str, dial
     names = "grounding,commonsense"
     shown = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", names, "--first", "2", "--json").json
     assert [item["id"] for item in shown["items"]] == ["dinner/good", "dinner/bad"]
-    told = shown["items"][1]["explanations"]["commonsense"]
-    assert (told["metric"], told["query"]) == ("commonsense", claim_query().text)
-    assert {"value", "signature", "note", "text", "history", "response", "pieces", "claims"} <= set(told)
+    explanation = shown["items"][1]["explanations"]["commonsense"]
+    assert (explanation["metric"], explanation["query"]) == ("commonsense", claim_query().text)
+    assert {"value", "signature", "note", "text", "history", "response", "pieces", "claims"} <= set(explanation)
     scored = [
         json.loads(line) for line in tacit("score", dialogues, "--graph", sample_graph, "--metrics", names).out.splitlines()
     ]
-    assert told["value"] == scored[1]["scores"]["commonsense"]
+    assert explanation["value"] == scored[1]["scores"]["commonsense"]
     with open_graph(sample_graph) as graph:
-        assert all(graph.run(told["query"], claim["parameters"]).rows for claim in told["claims"])
+        assert all(graph.run(explanation["query"], claim["parameters"]).rows for claim in explanation["claims"])
 
 
 def test_one_item_by_id_or_number(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
@@ -68,17 +68,17 @@ def test_one_item_by_id_or_number(tacit: Tacit, sample_graph: str, tmp_path: Pat
 
 
 def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str, dialogues: Path, tmp_path: Path) -> None:
-    said = ("--history", "I have a dog.", "--response", "Does it like <script>bones</script>?", "--graph", sample_graph)
+    arguments = ("--history", "I have a dog.", "--response", "Does it like <script>bones</script>?", "--graph", sample_graph)
     picture, page, words = tmp_path / "it.svg", tmp_path / "it.html", tmp_path / "it.txt"
-    assert tacit("explain", *said, "--output", picture).status == 0
+    assert tacit("explain", *arguments, "--output", picture).status == 0
     root = ElementTree.fromstring(picture.read_text(encoding="utf-8"))
     assert root.attrib["width"] == "960"
-    assert tacit("explain", *said, "--output", page, "--metrics", "grounding,length").out == ""
+    assert tacit("explain", *arguments, "--output", page, "--metrics", "grounding,length").out == ""
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") == 2
     assert "<script>bones" not in text
     assert not re.search(r"(?:href|src)=|url\(", text)
-    assert tacit("explain", *said, "--output", words, "--cypher", "--metrics", "grounding").status == 0
+    assert tacit("explain", *arguments, "--output", words, "--cypher", "--metrics", "grounding").status == 0
     assert "bones" in words.read_text(encoding="utf-8")
     both = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", "grounding,length", "--output", picture)
     assert (both.status, "one item and one metric" in both.err) == (2, True)

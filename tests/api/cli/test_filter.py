@@ -96,7 +96,8 @@ def test_it_finds_what_python_finds(tacit: Tacit, sample: Path, sample_graph: st
             for engine in ("index", "store"):
                 rows = tacit("filter", file, "--graph", sample_graph, "--engine", engine, *words).rows
                 assert expected == [
-                    [(one["turns"][0], one["head_uri"], one["relation"], one["weight"]) for one in row["triples"]] for row in rows
+                    [(triple["turns"][0], triple["head_uri"], triple["relation"], triple["weight"]) for triple in row["triples"]]
+                    for row in rows
                 ]
 
 

@@ -18,8 +18,8 @@ Tacit = Callable[..., Any]
 
 
 def test_a_reading_query_may_run(tacit: Tacit, tmp_path: Path) -> None:
-    told = tacit("guard", "MATCH (c:Concept) RETURN c.text LIMIT 10")
-    assert (told.status, told.out) == (0, "")
+    outcome = tacit("guard", "MATCH (c:Concept) RETURN c.text LIMIT 10")
+    assert (outcome.status, outcome.out) == (0, "")
     file = tmp_path / "kinds.cypher"
     file.write_text("MATCH (c:Concept) RETURN c.text LIMIT 10;\n", encoding="utf-8")
     assert tacit("guard", file, "--json").json == {"allowed": True, "kind": None, "reason": None}
@@ -30,20 +30,20 @@ def test_a_reading_query_may_run(tacit: Tacit, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(HOSTILE)[::5])
 def test_a_hostile_query_is_refused_with_the_reason(tacit: Tacit, name: str) -> None:
-    told = tacit("guard", HOSTILE[name])
-    assert (told.status, told.out) == (2, "")
-    assert told.err.startswith("tacit: ")
-    assert told.err.count("\n") == 1
+    outcome = tacit("guard", HOSTILE[name])
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith("tacit: ")
+    assert outcome.err.count("\n") == 1
 
 
 def test_the_verdict_as_json(tacit: Tacit) -> None:
-    told = tacit("guard", "CALL apoc.load.json('http://127.0.0.1:1/x') YIELD value RETURN value", "--json")
-    assert told.status == 2
-    verdict = json.loads(told.out)
+    outcome = tacit("guard", "CALL apoc.load.json('http://127.0.0.1:1/x') YIELD value RETURN value", "--json")
+    assert outcome.status == 2
+    verdict = json.loads(outcome.out)
     assert (verdict["allowed"], verdict["kind"]) == (False, "refused")
     assert "apoc.load.json" in verdict["reason"]
-    told = tacit("guard", "RETURN (1 AS x", "--json")
-    assert (told.status, json.loads(told.out)["kind"]) == (2, "invalid")
+    outcome = tacit("guard", "RETURN (1 AS x", "--json")
+    assert (outcome.status, json.loads(outcome.out)["kind"]) == (2, "invalid")
 
 
 def test_a_query_on_stdin(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None:

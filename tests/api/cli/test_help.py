@@ -58,10 +58,10 @@ def test_every_command_that_a_topic_names_exists(tacit: Tacit) -> None:
 
 
 def _options() -> set[str]:
-    def of(found: Any) -> Iterator[str]:
-        for below in getattr(found, "commands", {}).values():
+    def of(group: Any) -> Iterator[str]:
+        for below in getattr(group, "commands", {}).values():
             yield from of(below)
-        for param in found.params:
+        for param in group.params:
             yield from (*param.opts, *param.secondary_opts)
 
     return {*of(command())}
@@ -69,20 +69,20 @@ def _options() -> set[str]:
 
 def read_variables() -> set[str]:
     """Return the environment variables of tacit and Neo4j that the code names by a text of its own."""
-    found = set()
+    variables = set()
     for folder in ("api", "graph", "loaders", "reasoning", "cypher"):
         for path in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and VARIABLE.fullmatch(node.value):
-                    found.add(node.value)
-    return found
+                    variables.add(node.value)
+    return variables
 
 
 def test_every_variable_that_the_code_reads_is_in_the_help_and_on_the_page(tacit: Tacit) -> None:
     read = read_variables()
     assert {"TACIT_GRAPH", "TACIT_CACHE", "TACIT_NEO4J_RETRY_SECONDS", "NEO4J_PASSWORD"} <= read
-    told = set(VARIABLE.findall(tacit("help", "environment").out))
-    assert told == read
+    listed = set(VARIABLE.findall(tacit("help", "environment").out))
+    assert listed == read
     page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8").partition("## Environment variables")[2]
     assert set(VARIABLE.findall(page)) == read
     others = {"HF_HOME", "HF_HUB_OFFLINE", "NUMBA_CACHE_DIR", "NO_COLOR", "PAGER"}

@@ -35,7 +35,7 @@ def test_answers_with_their_edges(tacit: Tacit, file: Path, sample_graph: str) -
 def test_json_has_parameters_that_find_each_edge(tacit: Tacit, file: Path, sample_graph: str) -> None:
     [row] = tacit("infer", file, "--graph", sample_graph, "--json", "--quiet").rows
     assert row["id"] == "cook"
-    assert [one["turn"] for one in row["turns"]] == [0, 1]
+    assert [turn["turn"] for turn in row["turns"]] == [0, 1]
     answers = [answer for found in row["turns"][0]["answers"].values() for answer in found]
     assert len(answers) > 5
     with open_graph(sample_graph) as graph:
@@ -67,7 +67,7 @@ def test_a_record_of_cicero_asks_its_own_question(tacit: Tacit, tmp_path: Path, 
 def test_a_picture_of_one_dialogue(tacit: Tacit, file: Path, tmp_path: Path, sample_graph: str) -> None:
     picture, command = tmp_path / "cook.svg", ["infer", file, "--graph", sample_graph, "--quiet", "--svg"]
     assert tacit(*command, picture).status == 0
-    titles = [one.text or "" for one in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
+    titles = [title.text or "" for title in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
     assert titles[0] == "Five questions about 2 turns"
     assert "the listener feels grateful: PersonX cooks dinner for PersonY -oReact-> grateful" in titles
     file.write_text(file.read_text() + json.dumps(COOK | {"id": "other"}) + "\n")
@@ -85,7 +85,7 @@ def test_the_picture_of_the_page_is_what_the_command_draws(tacit: Tacit, file: P
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--target", "3"], "dialogue cook, has 2 turns, so there is no turn 3"),
         (["--question", "why"], "unknown question 'why'; choose from cause, subsequent"),
@@ -93,11 +93,11 @@ def test_the_picture_of_the_page_is_what_the_command_draws(tacit: Tacit, file: P
         (["--encoder", "/nowhere/encoder"], "/nowhere/encoder"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, sample_graph: str, words: list[str], said: str) -> None:
+def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, sample_graph: str, words: list[str], message: str) -> None:
     shown = tacit("infer", file, "--graph", sample_graph, "--quiet", *words)
-    assert shown.status == (1 if "nowhere" in said else 2)
+    assert shown.status == (1 if "nowhere" in message else 2)
     assert shown.out == ""
-    assert said in shown.err
+    assert message in shown.err
     assert shown.err.count("\n") == 1
 
 

@@ -19,8 +19,8 @@ ENDLESS = "MATCH (a:Concept), (b:Concept), (c:Concept), (d:Concept) WHERE a.text
 def program() -> list[str]:
     """How to start the installed program with this interpreter."""
     script = Path(sys.executable).parent / "tacit"
-    found = str(script) if script.exists() else shutil.which("tacit")
-    return [found] if found else [sys.executable, "-c", "from tacit.api.main import main; main()"]
+    path = str(script) if script.exists() else shutil.which("tacit")
+    return [path] if path else [sys.executable, "-c", "from tacit.api.main import main; main()"]
 
 
 def tacit(*words: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -141,7 +141,7 @@ def test_triples_by_a_mapping(tacit: Tacit, tmp_path: Path) -> None:
     first = tacit(*command).json
     report = first["files"][0]
     assert (report["read"], report["kept"], report["new"], report["rejected"]) == (3, 2, 2, {"no relation": 1})
-    assert [(one["line"], one["excerpt"]) for one in report["rejects"]] == [(4, "x  z")]
+    assert [(entry["line"], entry["excerpt"]) for entry in report["rejects"]] == [(4, "x  z")]
     again = tacit(*command).json
     assert (again["files"][0]["new"], again["files"][0]["duplicate"], again["digest"]) == (0, 2, first["digest"])
     info = tacit("info", tmp_path / "g")
@@ -149,7 +149,9 @@ def test_triples_by_a_mapping(tacit: Tacit, tmp_path: Path) -> None:
     assert "A calms B" in info.out
     [load] = tacit("info", tmp_path / "g", "--json").json["loads"]
     assert load["relations"] == [{"name": "calms", "meaning": "A calms B", "symmetric": False, "inverse": ""}]
-    assert [one["text"] for one in tacit("neighbours", tmp_path / "g", "cat", "--relation", "calms", "--json").json] == ["child"]
+    assert [entry["text"] for entry in tacit("neighbours", tmp_path / "g", "cat", "--relation", "calms", "--json").json] == [
+        "child"
+    ]
     assert tacit("neighbours", tmp_path / "g", "cat", "--relation", "soothes").status == 2
 
 
@@ -225,9 +227,9 @@ def test_info_names_a_load_that_stopped_halfway_on_neo4j(
         stopped = tacit(*command)
     assert stopped.status == 130
     assert f"stopped; {neo4j_url} has the rows that were sent so far; run the same command again to add the rest" in stopped.err
-    told = tacit("info", neo4j_url, "--json").json
-    assert told["unfinished"] == [f"conceptnet {sample / 'conceptnet.csv'}"]
-    assert told["assertions"] > 0
+    facts = tacit("info", neo4j_url, "--json").json
+    assert facts["unfinished"] == [f"conceptnet {sample / 'conceptnet.csv'}"]
+    assert facts["assertions"] > 0
     assert "was interrupted, and some of its rows are in the graph" in tacit("info", neo4j_url).err
     assert tacit(*command).status == 0
     assert tacit("info", neo4j_url, "--json").json["unfinished"] == []
@@ -318,10 +320,10 @@ def test_check_says_what_is_damaged(tacit: Tacit, sample: Path, tmp_path: Path) 
     database.write_bytes(data)
     outcome = tacit("check", graph, "--json")
     assert outcome.status == 2
-    told = json.loads(outcome.out)
-    assert told["sound"] is False
-    assert [(part["name"], part["sound"]) for part in told["parts"]] == [("file", False)]
-    assert "load the graph again into a new folder" in told["parts"][0]["problem"]
+    report = json.loads(outcome.out)
+    assert report["sound"] is False
+    assert [(part["name"], part["sound"]) for part in report["parts"]] == [("file", False)]
+    assert "load the graph again into a new folder" in report["parts"][0]["problem"]
     for words in (
         ("info", graph),
         ("neighbours", graph, "dog"),
@@ -357,9 +359,9 @@ def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path, mon
     assert outcome.json["vectors"]["found"] == 2
     assert outcome.json["vectors"]["dimensions"] == 2
     monkeypatch.setattr(progress, "_SILENT_SECONDS", 0.0)  # as if it had taken long
-    told = tacit("index", sample_graph, "--vectors", vectors)
-    assert f"{vectors}: 100% (70 bytes of 70 bytes), 3 vectors" in told.err
-    assert f"2 of {outcome.json['vectors']['concepts']:,} concepts, 2 numbers each" in told.out
+    answer = tacit("index", sample_graph, "--vectors", vectors)
+    assert f"{vectors}: 100% (70 bytes of 70 bytes), 3 vectors" in answer.err
+    assert f"2 of {outcome.json['vectors']['concepts']:,} concepts, 2 numbers each" in answer.out
     assert tacit("index", sample_graph, "--vectors", vectors, "--quiet").err == ""
 
 
@@ -416,8 +418,8 @@ def test_a_query_s_result_as_rdf(tacit: Tacit, sample_graph: str, tmp_path: Path
     outcome = tacit("export", sample_graph, tmp_path / "q.nt", "--query", query, "--param", "of=dog", "--format", "nt", "--json")
     assert outcome.json["written"] == 1
     assert [(row.head, row.tail) for row in read_rdf(tmp_path / "q.nt")] == [("/c/en/dog", "/c/en/fur")]
-    few = tacit("export", sample_graph, tmp_path / "q.ttl", "--query", "MATCH (a:Concept) RETURN a.uri", "--limit", 3)
-    assert "more than 3 rows" in few.err
+    answer = tacit("export", sample_graph, tmp_path / "q.ttl", "--query", "MATCH (a:Concept) RETURN a.uri", "--limit", 3)
+    assert "more than 3 rows" in answer.err
     for wrong in (["--query", query, "--format", "jsonl"], ["--param", "of=dog"]):
         assert tacit("export", sample_graph, tmp_path / "never", *wrong).status == 2
     assert not (tmp_path / "never").exists()
@@ -461,13 +463,13 @@ def test_the_model_of_judgement_is_put_where_the_metric_looks(
     model = b"a model"
     known = {"judge": replace(all_sources()["judge"], sha256=hashlib.sha256(model).hexdigest(), size=len(model))}
     monkeypatch.setattr("tacit.loaders.download.all_sources", lambda: known)
-    asked: list[str] = []
+    requests: list[str] = []
 
     def answer(url: str, part: Path, _progress: object) -> None:
-        asked.append(url)
+        requests.append(url)
         part.write_bytes(model)
 
     monkeypatch.setattr("tacit.loaders.download._attempt", answer)
     assert tacit("fetch", "judge").out == f"{tmp_path / 'models' / known['judge'].file}\n"
-    assert asked == [known["judge"].url]
+    assert requests == [known["judge"].url]
     assert next(row for row in tacit("metrics", "--json").json if row["name"] == "judgement")["ready"]

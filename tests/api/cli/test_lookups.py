@@ -116,9 +116,9 @@ def test_tails_and_heads(tacit: Tacit, sample_graph: str) -> None:
     everything = tacit("tails", sample_graph, head, "--json").json
     assert {row["relation"] for row in everything} > {"xWant", "xNeed"}
     assert len(tacit("tails", sample_graph, head, "--limit", 2, "--json").json) == 2
-    found = tacit("heads", sample_graph, "cooks dinner", "--json").json
-    assert found == [{"text": head, "uri": "/e/PersonX_cooks_dinner_for_PersonY"}]
-    assert tacit("tails", sample_graph, found[0]["uri"], "xWant", "--json").json == rows
+    heads = tacit("heads", sample_graph, "cooks dinner", "--json").json
+    assert heads == [{"text": head, "uri": "/e/PersonX_cooks_dinner_for_PersonY"}]
+    assert tacit("tails", sample_graph, heads[0]["uri"], "xWant", "--json").json == rows
 
 
 def test_a_concept_uri_stands_for_itself(tacit: Tacit, sample_graph: str) -> None:

@@ -26,20 +26,20 @@ def server(tacit: Tacit, neo4j_url: str, sample: Path, tmp_path: Path, monkeypat
 @pytest.mark.slow
 def test_answers_are_the_same_as_from_a_folder(tacit: Tacit, server: str, sample: Path, sample_graph: str) -> None:
     dialogues = sample / "dialogues.jsonl"
-    asked: list[list[Any]] = [
+    commands: list[list[Any]] = [
         ["tails", "GRAPH", "PersonX cooks dinner for PersonY"],
         ["heads", "GRAPH", "dinner"],
         ["cypher", "GRAPH", "contradictions"],
         ["cypher", "GRAPH", "used_for", "--param", "concept=knife"],
     ]
     for engine in ("store", "index"):
-        asked += [
+        commands += [
             ["neighbours", "GRAPH", "dog", "--hop", 2, "--engine", engine],
             ["hops", "GRAPH", "dog", "bone", "doctor", "piano", "--engine", engine],
             ["paths", "GRAPH", "dog", "doctor", "--engine", engine],
             ["triples", "GRAPH", "--between", "dog", "cat", "--and", "bone", "animal", "--hops", 2, "--engine", engine],
         ]
-    for words in asked:
+    for words in commands:
         here, there = (
             tacit(*(graph if word == "GRAPH" else word for word in words), "--json") for graph in (sample_graph, server)
         )

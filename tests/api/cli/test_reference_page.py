@@ -34,19 +34,19 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _entries(found: Any, name: str) -> Iterator[str]:
-    if hasattr(found, "commands"):
-        for own, below in found.commands.items():
+def _entries(command: Any, name: str) -> Iterator[str]:
+    if hasattr(command, "commands"):
+        for own, below in command.commands.items():
             yield from _entries(below, f"{name} {own}")
         return
-    context = click.Context(found, info_name=name, terminal_width=10_000, max_content_width=10_000)
-    usage = " ".join(found.collect_usage_pieces(context))
+    context = click.Context(command, info_name=name, terminal_width=10_000, max_content_width=10_000)
+    usage = " ".join(command.collect_usage_pieces(context))
     yield f"### {name}\n\n    {name} {usage}\n"
-    yield "\n\n".join(" ".join(part.split()) for part in _escaped(found.help or "").split("\n\n")) + "\n"
-    rows = [record for param in found.params if not SERVER & {*param.opts} and (record := param.get_help_record(context))]
+    yield "\n\n".join(" ".join(part.split()) for part in _escaped(command.help or "").split("\n\n")) + "\n"
+    rows = [record for param in command.params if not SERVER & {*param.opts} and (record := param.get_help_record(context))]
     if rows:
         yield "| | |\n|---|---|"
-        yield from (f"| `{_cell(given)}` | {_cell(_escaped(' '.join(text.split())))} |" for given, text in rows)
+        yield from (f"| `{_cell(words)}` | {_cell(_escaped(' '.join(text.split())))} |" for words, text in rows)
         yield ""
 
 

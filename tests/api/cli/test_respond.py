@@ -25,9 +25,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    found = tmp_path / "in.jsonl"
-    found.write_text("".join(json.dumps(row) + "\n" for row in HISTORIES), encoding="utf-8")
-    return found
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in HISTORIES), encoding="utf-8")
+    return path
 
 
 def test_responses_are_rows_that_score_reads(tacit: Tacit, model: Path, file: Path, tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_the_chosen_response_comes_with_its_edges(tacit: Tacit, model: Path, fil
     words = ["respond", file, "--model", model, "--tokens", 12, "--metrics", "grounding,length", "--graph", sample_graph]
     row = tacit(*words, "--json").rows[0]
     assert len(row["responses"]) == 8
-    ranks = [one["rank"] for one in row["ranking"]]
+    ranks = [candidate["rank"] for candidate in row["ranking"]]
     assert ranks == sorted(ranks)
     assert row["response"] == row["responses"][row["ranking"][0]["number"]]
     assert set(row["ranking"][0]["scores"]) == set(row["metrics"]) == {"grounding", "length"}
@@ -60,9 +60,9 @@ def test_the_chosen_response_comes_with_its_edges(tacit: Tacit, model: Path, fil
 
 
 def test_perplexity(tacit: Tacit, model: Path, file: Path, tmp_path: Path) -> None:
-    found = tacit("perplexity", file, "--model", model, "--json", "--output", tmp_path / "each.jsonl").json
-    assert found["low"] <= found["perplexity"] <= found["high"]
-    assert found["responses"] == len((tmp_path / "each.jsonl").read_text(encoding="utf-8").splitlines()) == 2
+    outcome = tacit("perplexity", file, "--model", model, "--json", "--output", tmp_path / "each.jsonl").json
+    assert outcome["low"] <= outcome["perplexity"] <= outcome["high"]
+    assert outcome["responses"] == len((tmp_path / "each.jsonl").read_text(encoding="utf-8").splitlines()) == 2
     assert "perplexity" in tacit("perplexity", file, "--model", model).out
 
 
@@ -83,8 +83,8 @@ def test_what_is_wrong_is_said_in_one_sentence(
         (["respond", file, "--model", model, "--top-p", 2], "p must be > 0 and <= 1"),
         (["perplexity", file, "--model", tmp_path / "none"], "there is no model folder"),
     ):
-        told = tacit(*words)
-        assert told.status != 0
-        assert told.out == ""
-        assert sentence in told.err
-        assert len([line for line in told.err.splitlines() if line.strip()]) == 1
+        outcome = tacit(*words)
+        assert outcome.status != 0
+        assert outcome.out == ""
+        assert sentence in outcome.err
+        assert len([line for line in outcome.err.splitlines() if line.strip()]) == 1

@@ -57,8 +57,11 @@ def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def rated(tmp_path: Path) -> Path:
     """Four rated responses, which are dialogue items too."""
-    said = ("Take an umbrella.", "The piano is loud.", "Then we stay at home and read a book.", "Rain makes the street wet.")
-    rows = ({"id": str(place), "history": ["It is raining."], "response": one, "rating": place} for place, one in enumerate(said))
+    responses = ("Take an umbrella.", "The piano is loud.", "Then we stay at home and read a book.", "Rain makes the street wet.")
+    rows = (
+        {"id": str(index), "history": ["It is raining."], "response": response, "rating": index}
+        for index, response in enumerate(responses)
+    )
     file = tmp_path / "rated.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return file
@@ -69,15 +72,15 @@ def rated(tmp_path: Path) -> Path:
 def test_without_metrics_all_commands_and_python_take_the_same(
     tacit: Tacit, rated: Path, sample_graph: str, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = ["--graph", sample_graph] if graph == "option" else []
+    options = ["--graph", sample_graph] if graph == "option" else []
     if graph == "environment":
         monkeypatch.setenv("TACIT_GRAPH", sample_graph)
     expected = ["association"] if graph == "none" else ["grounding"]  # without models
-    scored = tacit("score", rated, *given)
+    scored = tacit("score", rated, *options)
     assert [list(row["scores"]) for row in scored.rows] == [expected] * 4  # the headline first
-    explained = tacit("explain", rated, *given, "--json")
+    explained = tacit("explain", rated, *options, "--json")
     assert list(explained.json["items"][0]["explanations"]) == expected
-    evaluated = tacit("evaluate", rated, *given, "--json", "--resamples", 2)
+    evaluated = tacit("evaluate", rated, *options, "--json", "--resamples", 2)
     assert [row["metric"] for row in evaluated.json] == expected
     for outcome in (scored, explained, evaluated):
         [reason] = [line for line in outcome.err.splitlines() if line.startswith("scoring with ")]
@@ -133,12 +136,12 @@ def test_the_default_graph_comes_before_other_arguments(
     tacit: Tacit, sample_graph: str, words: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [tmp_path / "out.jsonl" if word == "OUT" else word for word in words]
-    given = [sample_graph if word == "GRAPH" else word for word in words]
+    arguments = [sample_graph if word == "GRAPH" else word for word in words]
     without = [word for word in words if word != "GRAPH"]
     assert tacit(*without).status == 2
-    expected = tacit(*given, "--json").json
+    expected = tacit(*arguments, "--json").json
     monkeypatch.setenv("TACIT_GRAPH", str(tmp_path / "none"))
-    assert tacit(*given, "--json").json == expected  # the argument comes before the variable
+    assert tacit(*arguments, "--json").json == expected  # the argument comes before the variable
     monkeypatch.setenv("TACIT_GRAPH", sample_graph)
     assert tacit(*without, "--json").json == expected
     if words[0] != "triples":
@@ -260,7 +263,7 @@ def test_standard_input_and_gzip(
 
 def test_a_file_that_ends_early_is_no_success(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
     lines = (sample / "dialogues.jsonl").read_bytes().splitlines(keepends=True)
-    rated = b"".join(b'{"history": ["a"], "response": "b", "rating": %d}\n' % place for place in range(40))
+    rated = b"".join(b'{"history": ["a"], "response": "b", "rating": %d}\n' % index for index in range(40))
     talks = b'{"turns": ["My dog was alone.", "Take him for a walk!"]}\n' * 40
     files = {}
     for name, content in (("items", b"".join(lines)), ("rated", rated), ("talks", talks)):

@@ -29,18 +29,18 @@ def write(folder: Path, text: str) -> None:
 
 def signatures(outcome: Any) -> dict[str, str]:
     assert outcome.status == 0, outcome.err
-    found: dict[str, str] = json.loads(outcome.out.splitlines()[0])["signature"]
-    return found
+    signature: dict[str, str] = json.loads(outcome.out.splitlines()[0])["signature"]
+    return signature
 
 
 @pytest.mark.usefixtures("here")
 def test_scores_with_the_settings_and_says_so_once(tacit: Tacit) -> None:
     outcome = tacit("score", "talk.jsonl")
-    found = signatures(outcome)
-    assert list(found) == ["grounding", "length"]
-    assert "|hops:3|" in found["grounding"]
-    said = "settings of tacit.toml: graph graph, metrics grounding length, grounding.max_hops=3"
-    assert [line for line in outcome.err.splitlines() if "tacit.toml" in line] == [said]
+    signature = signatures(outcome)
+    assert list(signature) == ["grounding", "length"]
+    assert "|hops:3|" in signature["grounding"]
+    notice = "settings of tacit.toml: graph graph, metrics grounding length, grounding.max_hops=3"
+    assert [line for line in outcome.err.splitlines() if "tacit.toml" in line] == [notice]
     assert "tacit.toml" not in tacit("score", "talk.jsonl", "--quiet").err
 
 

@@ -32,8 +32,8 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / table["conceptnet"].file).write_bytes(gzip.compress((SAMPLE / "conceptnet.csv").read_bytes()))
     rows = (SAMPLE / "atomic2020.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
     with zipfile.ZipFile(folder / table["atomic2020"].file, "w") as packed:
-        for place, name in enumerate(("train.tsv", "dev.tsv", "test.tsv")):
-            packed.writestr(f"atomic2020_data-feb2021/{name}", "".join(rows[place::3]))
+        for index, name in enumerate(("train.tsv", "dev.tsv", "test.tsv")):
+            packed.writestr(f"atomic2020_data-feb2021/{name}", "".join(rows[index::3]))
     for name in ("conceptnet", "atomic2020"):
         body = (folder / table[name].file).read_bytes()
         table[name] = replace(table[name], size=len(body), sha256=hashlib.sha256(body).hexdigest())
@@ -158,9 +158,9 @@ def test_without_a_network_it_says_what_to_put_where(
         outcome = tacit("setup", "--directory", home, "--mirror", "http://127.0.0.1:9")
         assert outcome.status == 1
         assert outcome.err.count("\n") == 1
-        place = home / "downloads" / source.file
+        folder = home / "downloads" / source.file
         assert f"get {source.url} (" in outcome.err
-        assert f"put it at {place}, and run the command again" in outcome.err
-        place.write_bytes((official / source.file).read_bytes())
+        assert f"put it at {folder}, and run the command again" in outcome.err
+        folder.write_bytes((official / source.file).read_bytes())
     assert tacit("setup", "--directory", home, "--mirror", "http://127.0.0.1:9").status == 0
     assert loads(home) == TABLES

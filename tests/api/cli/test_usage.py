@@ -403,10 +403,10 @@ def test_no_server(tacit: Tacit, url: str, status: int) -> None:
 
 
 def test_credentials_reach_the_server_and_no_later_command(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[Any, ...]] = []
+    requests: list[tuple[Any, ...]] = []
 
-    def refuse(*given: Any) -> None:
-        asked.append(given)
+    def refuse(*credentials: Any) -> None:
+        requests.append(credentials)
         raise GraphUnavailable("nobody is there")
 
     for name in ("NEO4J_USERNAME", "NEO4J_USER", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
@@ -417,6 +417,7 @@ def test_credentials_reach_the_server_and_no_later_command(tacit: Tacit, monkeyp
     tacit("info", url, "--user", "you")
     tacit("check", url, "--database", "third")
     tacit("info", url)
-    assert asked == [
-        (url, *given) for given in (("me", "secret", "other"), ("you", None, None), (None, None, "third"), (None,) * 3)
+    assert requests == [
+        (url, *credentials)
+        for credentials in (("me", "secret", "other"), ("you", None, None), (None, None, "third"), (None,) * 3)
     ]

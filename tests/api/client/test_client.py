@@ -40,18 +40,18 @@ class Library:
         self.tails = graph.tails
         self._graph = graph
 
-    def explain(self, history: Any, response: Any, *rest: Any, other: Any = None) -> Any:
-        found = self._explain(history, response, *rest)
-        return found if other is None else (found, self._explain(history, other, *rest))
+    def explain(self, history: Any, response: Any, *arguments: Any, other: Any = None) -> Any:
+        explanations = self._explain(history, response, *arguments)
+        return explanations if other is None else (explanations, self._explain(history, other, *arguments))
 
-    def neighbours(self, concept: str, *rest: Any, **named: Any) -> Any:
-        return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *rest, **named)
+    def neighbours(self, concept: str, *arguments: Any, **named: Any) -> Any:
+        return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *arguments, **named)
 
     def hops(self, source: str, targets: Sequence[str], max_hops: int = 6) -> Any:
         return self._graph.hop_distances([source], targets, max_hops)[0].tolist()
 
-    def paths(self, source: str, target: str, *rest: Any) -> Any:
-        return self._graph.paths(*resolve(self._graph, [source, target], "en"), *rest)
+    def paths(self, source: str, target: str, *arguments: Any) -> Any:
+        return self._graph.paths(*resolve(self._graph, [source, target], "en"), *arguments)
 
     def cypher(self, query: str, parameters: Any = None, **limits: Any) -> Any:
         known = cookbook()
@@ -73,25 +73,25 @@ def reasoner(graph: KnowledgeGraph) -> Reasoner:
 
 
 @pytest.fixture(scope="module")
-def everybody(reasoner: Reasoner, graph: KnowledgeGraph) -> Iterator[dict[str, Any]]:
+def callers(reasoner: Reasoner, graph: KnowledgeGraph) -> Iterator[dict[str, Any]]:
     inside, outside = create_app(reasoner, graph), create_app(reasoner, graph)
     with services.in_process(inside) as near, services.at_socket(outside) as url, services.over_socket(url) as far:
         yield dict(zip(WAYS, (Library(reasoner, graph), *near, *far), strict=True))
 
 
 @pytest.fixture(params=WAYS)
-def asked(request: pytest.FixtureRequest, everybody: dict[str, Any]) -> Any:
-    return everybody[request.param]
+def caller(request: pytest.FixtureRequest, callers: dict[str, Any]) -> Any:
+    return callers[request.param]
 
 
 @pytest.fixture(params=WAYS[1:])
-def client(request: pytest.FixtureRequest, everybody: dict[str, Any]) -> Any:
-    return everybody[request.param]
+def client(request: pytest.FixtureRequest, callers: dict[str, Any]) -> Any:
+    return callers[request.param]
 
 
-def test_a_score_is_the_librarys_with_all_of_its_evidence(asked: Any, reasoner: Reasoner) -> None:
+def test_a_score_is_the_librarys_with_all_of_its_evidence(caller: Any, reasoner: Reasoner) -> None:
     expected = reasoner.score(HISTORY, RESPONSE, ["Soup it is."], explain=True)
-    assert asked.score(HISTORY, RESPONSE, ["Soup it is."], explain=True) == expected
+    assert caller.score(HISTORY, RESPONSE, ["Soup it is."], explain=True) == expected
     assert len(expected["grounding"].evidence.pieces) == 4
 
 
@@ -103,47 +103,49 @@ def test_without_evidence_value_and_signature_are_the_same(client: Any, reasoner
     assert not score.evidence.pieces
 
 
-def test_what_cannot_be_judged_is_no_number(asked: Any) -> None:
+def test_what_cannot_be_judged_is_no_number(caller: Any) -> None:
     for explain in (True, False):
-        scores = asked.score(HISTORY, "Ich habe heute leider gar keinen Hunger.", explain=explain)
+        scores = caller.score(HISTORY, "Ich habe heute leider gar keinen Hunger.", explain=explain)
         assert all(isnan(score.value) for score in scores.values())
         notes = {name: score.evidence.note for name, score in scores.items()}
         foreign = "the response cannot be judged: it is not in English"
         assert notes == {"grounding": foreign, "commonsense": foreign, "bleu": "no reference is given"}
 
 
-def test_explanations_are_the_librarys(asked: Any, reasoner: Reasoner) -> None:
-    told = asked.explain(HISTORY, RESPONSE, ["Soup."])
-    assert told == reasoner.explain(HISTORY, RESPONSE, ["Soup."])
-    grounding = told["grounding"]
+def test_explanations_are_the_librarys(caller: Any, reasoner: Reasoner) -> None:
+    explanations = caller.explain(HISTORY, RESPONSE, ["Soup."])
+    assert explanations == reasoner.explain(HISTORY, RESPONSE, ["Soup."])
+    grounding = explanations["grounding"]
     assert "soup" in grounding.text()
     assert ("/c/en/soup", "CreatedBy", "/c/en/cook") in {(claim.head, claim.relation, claim.tail) for claim in grounding.claims}
     assert grounding.svg().startswith("<svg")
 
 
-def test_two_responses_are_explained_in_one_request(asked: Any, reasoner: Reasoner) -> None:
-    first, second = asked.explain(HISTORY, RESPONSE, ["Soup."], other="The exam was hard.")
-    for told, response in ((first, RESPONSE), (second, "The exam was hard.")):
+def test_two_responses_are_explained_in_one_request(caller: Any, reasoner: Reasoner) -> None:
+    first, second = caller.explain(HISTORY, RESPONSE, ["Soup."], other="The exam was hard.")
+    for explanations, response in ((first, RESPONSE), (second, "The exam was hard.")):
         expected = reasoner.explain(HISTORY, response, ["Soup."])
-        assert {one.response for one in told.values()} == {response}
-        assert {name: one.text() for name, one in told.items()} == {name: one.text() for name, one in expected.items()}
-        assert told["grounding"] == expected["grounding"]  # others sum in another order in a batch of two
+        assert {explanation.response for explanation in explanations.values()} == {response}
+        assert {name: explanation.text() for name, explanation in explanations.items()} == {
+            name: explanation.text() for name, explanation in expected.items()
+        }
+        assert explanations["grounding"] == expected["grounding"]  # others sum in another order in a batch of two
     with pytest.raises(InputError):
-        asked.explain(HISTORY, RESPONSE, other=7)
+        caller.explain(HISTORY, RESPONSE, other=7)
 
 
-def test_a_stream_keeps_order_ids_and_faults(asked: Any, reasoner: Reasoner) -> None:
-    items: list[Any] = [(("id", place), HISTORY, f"The soup has {place} carrots.", ["soup"]) for place in range(40)]
+def test_a_stream_keeps_order_ids_and_faults(caller: Any, reasoner: Reasoner) -> None:
+    items: list[Any] = [(("id", index), HISTORY, f"The soup has {index} carrots.", ["soup"]) for index in range(40)]
     items[3] = ("not a list", "I am so hungry.", RESPONSE)
     items[17] = ("no text", HISTORY, 7)
     items[18] = ("surrogate", HISTORY, "\ud800")
-    rows = list(asked.score_items(iter(items), batch_size=7, explain=True))
+    rows = list(caller.score_items(iter(items), batch_size=7, explain=True))
     assert rows == list(reasoner.stream(items, explain=True))
     assert [row.id for row in rows if row.error] == ["not a list", "no text", "surrogate"]
 
 
-def test_a_file_is_scored_line_by_line(asked: Any, reasoner: Reasoner, sample: Path) -> None:
-    rows = [row.to_dict() for row in asked.score_file(sample / "dialogues.jsonl")]
+def test_a_file_is_scored_line_by_line(caller: Any, reasoner: Reasoner, sample: Path) -> None:
+    rows = [row.to_dict() for row in caller.score_file(sample / "dialogues.jsonl")]
     items = [(item.id, item.history, item.response, item.references) for item in read_items(sample / "dialogues.jsonl")]  # type: ignore[union-attr]
     assert rows == [row.to_dict() for row in reasoner.stream(items)]
 
@@ -161,39 +163,39 @@ def test_a_line_that_holds_no_item_keeps_its_place(client: Any, tmp_path: Path) 
         list(client.score_file(path, strict=True))
 
 
-def test_neighbours_are_the_graphs(asked: Any, graph: KnowledgeGraph) -> None:
-    assert asked.neighbours("the dogs") == graph.neighbours("/c/en/dog")
-    assert asked.neighbours("dog", 2, 5, ["IsA", "Desires"]) == graph.neighbours("/c/en/dog", 2, 5, ["IsA", "Desires"])
-    assert asked.neighbours("dog", relations=[]) == [] != asked.neighbours("dog", relations=None)
+def test_neighbours_are_the_graphs(caller: Any, graph: KnowledgeGraph) -> None:
+    assert caller.neighbours("the dogs") == graph.neighbours("/c/en/dog")
+    assert caller.neighbours("dog", 2, 5, ["IsA", "Desires"]) == graph.neighbours("/c/en/dog", 2, 5, ["IsA", "Desires"])
+    assert caller.neighbours("dog", relations=[]) == [] != caller.neighbours("dog", relations=None)
 
 
-def test_hops_are_the_graphs(asked: Any) -> None:
-    assert asked.hops("the dogs", ["bone", "doctor", "/c/en/dog"]) == [1, 3, 0]
-    assert asked.hops("dog", ["doctor"], 2) == [-1]
+def test_hops_are_the_graphs(caller: Any) -> None:
+    assert caller.hops("the dogs", ["bone", "doctor", "/c/en/dog"]) == [1, 3, 0]
+    assert caller.hops("dog", ["doctor"], 2) == [-1]
 
 
-def test_paths_are_the_graphs_with_their_provenance(asked: Any, graph: KnowledgeGraph) -> None:
-    found = asked.paths("dog", "doctor")
-    assert found == graph.paths("/c/en/dog", "/c/en/doctor")
-    assert found[0].text() == "dog -IsA-> pet <-RelatedTo- vet -IsA-> doctor"
-    assert {assertion.license for assertion in found[0].assertions} == {"cc:zero/1.0"}
-    assert [path.hops for path in asked.paths("dog", "/c/en/dog")] == [0]
+def test_paths_are_the_graphs_with_their_provenance(caller: Any, graph: KnowledgeGraph) -> None:
+    paths = caller.paths("dog", "doctor")
+    assert paths == graph.paths("/c/en/dog", "/c/en/doctor")
+    assert paths[0].text() == "dog -IsA-> pet <-RelatedTo- vet -IsA-> doctor"
+    assert {assertion.license for assertion in paths[0].assertions} == {"cc:zero/1.0"}
+    assert [path.hops for path in caller.paths("dog", "/c/en/dog")] == [0]
 
 
-def test_tails_are_the_graphs(asked: Any, graph: KnowledgeGraph) -> None:
+def test_tails_are_the_graphs(caller: Any, graph: KnowledgeGraph) -> None:
     event = "PersonX cooks dinner for PersonY"
-    assert asked.tails(event, "xWant") == graph.tails(event, "xWant")
-    assert [text_of(row.tail) for row in asked.tails(event, "xWant", 1)] == ["to eat together"]
-    assert asked.tails("PersonX qwertzes") == []
+    assert caller.tails(event, "xWant") == graph.tails(event, "xWant")
+    assert [text_of(row.tail) for row in caller.tails(event, "xWant", 1)] == ["to eat together"]
+    assert caller.tails("PersonX qwertzes") == []
 
 
-def test_rows_of_cypher_are_the_engines(asked: Any, graph: KnowledgeGraph) -> None:
+def test_rows_of_cypher_are_the_engines(caller: Any, graph: KnowledgeGraph) -> None:
     query = (
         "MATCH (a:Concept)-[r:IsA]->(b) RETURN a.text AS what, r.weight AS weight, [a.uri, b.uri] AS pair ORDER BY what, weight"
     )
-    assert asked.cypher(query, limit=5) == graph.run(query, limit=5)
-    assert asked.cypher(query, limit=5).truncated
-    assert asked.cypher("effects_of", {"concept": "rain"}).records()[0].keys() == {"outcome", "weight"}
+    assert caller.cypher(query, limit=5) == graph.run(query, limit=5)
+    assert caller.cypher(query, limit=5).truncated
+    assert caller.cypher("effects_of", {"concept": "rain"}).records()[0].keys() == {"outcome", "weight"}
 
 
 @pytest.mark.parametrize(
@@ -204,26 +206,26 @@ def test_rows_of_cypher_are_the_engines(asked: Any, graph: KnowledgeGraph) -> No
         ("LOAD FROM 'x.csv' RETURN *", QueryRefused),
     ],
 )
-def test_queries_that_cannot_pass_raise_what_the_library_raises(asked: Any, query: str, kind: type[Exception]) -> None:
+def test_queries_that_cannot_pass_raise_what_the_library_raises(caller: Any, query: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
-        asked.cypher(query)
+        caller.cypher(query)
 
 
-def test_a_query_out_of_time_says_so(asked: Any) -> None:
+def test_a_query_out_of_time_says_so(caller: Any) -> None:
     slow = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
     with pytest.raises(QueryTimeout):
-        asked.cypher(slow, timeout=0.3)
+        caller.cypher(slow, timeout=0.3)
 
 
 @pytest.mark.parametrize("history", ["one text", [1], [None]])
-def test_what_is_no_item_raises_what_the_library_raises(asked: Any, history: Any) -> None:
+def test_what_is_no_item_raises_what_the_library_raises(caller: Any, history: Any) -> None:
     with pytest.raises(InputError, match="history"):
-        asked.score(history, RESPONSE)
+        caller.score(history, RESPONSE)
 
 
-def test_a_concept_that_is_not_there_is_named(asked: Any) -> None:
+def test_a_concept_that_is_not_there_is_named(caller: Any) -> None:
     with pytest.raises(InputError, match="'qwrtz' is not a concept"):
-        asked.neighbours("qwrtz")
+        caller.neighbours("qwrtz")
 
 
 def test_a_concept_with_what_is_around_it(client: Any, graph: KnowledgeGraph) -> None:
@@ -273,8 +275,8 @@ def test_both_clients_have_every_method() -> None:
         assert plain.__doc__ == awaited.__doc__
 
 
-def test_the_blocking_client_works_in_threads_and_beside_a_running_event_loop(everybody: dict[str, Any]) -> None:
-    client = everybody["socket plain"]
+def test_the_blocking_client_works_in_threads_and_beside_a_running_event_loop(callers: dict[str, Any]) -> None:
+    client = callers["socket plain"]
     with ThreadPoolExecutor(4) as pool:
         assert set(pool.map(lambda _: tuple(client.hops("dog", ["bone"])), range(40))) == {(1,)}
 

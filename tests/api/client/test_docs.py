@@ -37,10 +37,10 @@ def test_there_are_programs() -> None:
 def test_a_program_prints_what_it_says(
     program: str, address: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = re.findall(r"^(?: *print\(.*\)  )?# (.*)$", program, re.MULTILINE)
+    comments = re.findall(r"^(?: *print\(.*\)  )?# (.*)$", program, re.MULTILINE)
     (tmp_path / "demo-graph").mkdir()
     shutil.copy(sample / "dialogues.jsonl", tmp_path / "demo-graph")
     monkeypatch.chdir(tmp_path)
     exec(compile(program.replace("http://127.0.0.1:8000", address), "docs/client.md", "exec"), {})  # noqa: S102
-    assert said
-    assert capsys.readouterr().out.splitlines() == said
+    assert comments
+    assert capsys.readouterr().out.splitlines() == comments

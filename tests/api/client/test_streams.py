@@ -18,7 +18,7 @@ from tests.api.client.fake_service import Service, problem, scored
 
 
 def items(number: int) -> Iterator[tuple[int, list[str], str]]:
-    return ((place, ["Hello."], "x" * (1 + place % 7)) for place in range(number))
+    return ((index, ["Hello."], "x" * (1 + index % 7)) for index in range(number))
 
 
 def test_what_is_too_much_at_once_goes_in_parts() -> None:
@@ -40,7 +40,7 @@ def test_what_is_too_much_at_once_goes_in_parts() -> None:
 def test_long_items_make_small_requests() -> None:
     service = Service()
     with Client(transport=httpx.MockTransport(service)) as client:
-        rows = list(client.score_items((place, ["y" * 100_000], "x") for place in range(12)))
+        rows = list(client.score_items((index, ["y" * 100_000], "x") for index in range(12)))
     assert len(rows) == 12
     assert [len(orjson.loads(request.content)["items"]) for request in service.requests] == [4, 4, 4]
 

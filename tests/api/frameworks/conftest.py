@@ -58,22 +58,22 @@ def _in_own_folder(tmp_path: Path, tracked: str, monkeypatch: pytest.MonkeyPatch
 @pytest.fixture(autouse=True)
 def _nothing_asks_the_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fail a test during which an address beyond this machine was looked up or connected to."""
-    asked: list[Any] = []
+    requests: list[Any] = []
     look_up, connect = socket.getaddrinfo, socket.socket.connect
 
-    def looking_up(host: Any, *rest: Any, **named: Any) -> Any:
+    def looking_up(host: Any, *arguments: Any, **named: Any) -> Any:
         if host not in (None, "localhost", "127.0.0.1", "::1", ""):
-            asked.append(host)
+            requests.append(host)
             raise OSError(f"{host} is out of reach in tests")
-        return look_up(host, *rest, **named)
+        return look_up(host, *arguments, **named)
 
     def connecting(self: socket.socket, address: Any) -> Any:
         if self.family != socket.AF_UNIX and address[0] not in ("127.0.0.1", "::1", "localhost"):
-            asked.append(address)
+            requests.append(address)
             raise OSError(f"{address} is out of reach in tests")
         return connect(self, address)
 
     monkeypatch.setattr(socket, "getaddrinfo", looking_up)
     monkeypatch.setattr(socket.socket, "connect", connecting)
     yield
-    assert not asked, f"the network was asked for {asked}"
+    assert not requests, f"the network was asked for {requests}"

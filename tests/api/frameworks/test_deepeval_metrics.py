@@ -27,7 +27,7 @@ TALK = [*HISTORY, RESPONSE, "Yes, it was not there.", "Then call the police, or 
 def conversation(*texts: str) -> ConversationalTestCase:
     """A test case in which user and assistant speak in turn."""
     roles = ("user", "assistant")
-    return ConversationalTestCase(turns=[Turn(role=roles[place % 2], content=text) for place, text in enumerate(texts)])
+    return ConversationalTestCase(turns=[Turn(role=roles[index % 2], content=text) for index, text in enumerate(texts)])
 
 
 def test_telemetry_is_off() -> None:
@@ -57,7 +57,7 @@ def test_turns_after_the_last_reply_are_left_out(graph: str) -> None:
 def test_all_replies_give_their_mean(graph: str) -> None:
     metric = TacitConversationalMetric("grounding", graph=graph, turns="all", threshold=0.1)
     judge = ResponseScorer("grounding", graph=graph)
-    values = [judge(TALK[:place], TALK[place])[0].value for place in (1, 3)]
+    values = [judge(TALK[:turn], TALK[turn])[0].value for turn in (1, 3)]
     assert metric.measure(conversation(*TALK, "Thanks!", "?!")) == pytest.approx(sum(values) / 2)
     assert metric.score_breakdown == {"turn 2 grounding": values[0], "turn 4 grounding": values[1], "turn 6 grounding": None}
     assert metric.reason.startswith("turn 2: grounding ")
@@ -90,23 +90,23 @@ def test_asynchronous_is_as_synchronous(graph: str) -> None:
 def test_evaluate_scores_conversations(graph: str, run_async: bool) -> None:
     metric = TacitConversationalMetric("grounding", graph=graph, threshold=0.5)
     cases = [conversation(*TALK[:2]), conversation(HISTORY[0], "?!"), conversation(HISTORY[0], "Then read.")]
-    found = evaluate(cases, [metric], async_config=AsyncConfig(run_async=run_async), **QUIET)
-    rows = {result.turns[1].content: result.metrics_data for result in found.test_results}
+    outcome = evaluate(cases, [metric], async_config=AsyncConfig(run_async=run_async), **QUIET)
+    rows = {result.turns[1].content: result.metrics_data for result in outcome.test_results}
     (good,), (bad,) = rows[RESPONSE], rows["Then read."]
     assert (good.name, good.success, good.threshold) == ("tacit grounding", True, 0.5)
     assert good.score == ResponseScorer("grounding", graph=graph)(HISTORY, RESPONSE)[0].value
     assert EDGE in good.reason
     assert (bad.success, bad.error) == (False, None)
-    assert [(one.score, one.success) for one in rows["?!"]] == ([] if run_async else [(None, None)])
-    passed = {result.turns[1].content: result.success for result in found.test_results}
+    assert [(row.score, row.success) for row in rows["?!"]] == ([] if run_async else [(None, None)])
+    passed = {result.turns[1].content: result.success for result in outcome.test_results}
     assert passed == {RESPONSE: True, "?!": True, "Then read.": False}
 
 
 def test_evaluate_scores_single_responses(graph: str) -> None:
     cases = [LLMTestCase(input=HISTORY[0], actual_output=text) for text in (RESPONSE, "?!")]
-    found = evaluate(cases, [TacitMetric("grounding", graph=graph, threshold=0.5)], **QUIET)
-    rows = {result.actual_output: result.metrics_data for result in found.test_results}
-    assert [one.success for one in rows[RESPONSE]] == [True]
+    outcome = evaluate(cases, [TacitMetric("grounding", graph=graph, threshold=0.5)], **QUIET)
+    rows = {result.actual_output: result.metrics_data for result in outcome.test_results}
+    assert [row.success for row in rows[RESPONSE]] == [True]
     assert not rows["?!"]
 
 

@@ -38,13 +38,13 @@ def test_a_program_prints_what_the_page_says(
         if one.file is not None:
             Path(one.file).write_text(one.text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(Path.cwd()))
-    text, said = program(block)
+    text, output = program(block)
     monkeypatch.delitem(sys.modules, "tacit_assert", raising=False)
     capsys.readouterr()
     exec(compile(text, block.place, "exec"), {"__name__": "__main__"})  # noqa: S102
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == len(said), printed
-    for line, wanted in zip(printed, said, strict=True):
+    assert len(printed) == len(output), printed
+    for line, wanted in zip(printed, output, strict=True):
         assert re.fullmatch(".*".join(re.escape(part) for part in wanted.strip().split(CUT)), line.strip()), line
 
 

@@ -146,5 +146,5 @@ def test_an_installed_package_is_found_by_its_name(tmp_path: Path) -> None:
         "from inspect_ai._util.registry import registry_create\n"
         "print(type(registry_create('scorer', 'tacit/tacit', metrics='length')).__name__)"
     )
-    told = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
-    assert told.stdout.strip() == "function", told.stderr
+    outcome = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert outcome.stdout.strip() == "function", outcome.stderr

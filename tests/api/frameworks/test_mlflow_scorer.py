@@ -26,28 +26,28 @@ def test_telemetry_is_off() -> None:
 def test_the_scorer_gives_feedback(graph: str) -> None:
     scorer = tacit_scorer(["grounding", "length"], graph=graph, threshold=0.5)
     assert isinstance(scorer, Scorer)
-    found = scorer.run(inputs={"question": HISTORY[0]}, outputs=RESPONSE)
+    result = scorer.run(inputs={"question": HISTORY[0]}, outputs=RESPONSE)
     own, length = ResponseScorer(["grounding", "length"], graph=graph)(HISTORY, RESPONSE)
-    assert isinstance(found, Feedback)
-    assert (found.name, found.value, found.error) == ("tacit", own.value, None)
-    assert EDGE in found.rationale
-    assert found.source.source_type == "CODE"
-    assert found.source.source_id.startswith("tacit-kg ")
-    assert found.source.source_id.endswith(" grounding")
-    others = json.loads(found.metadata.pop("others"))
+    assert isinstance(result, Feedback)
+    assert (result.name, result.value, result.error) == ("tacit", own.value, None)
+    assert EDGE in result.rationale
+    assert result.source.source_type == "CODE"
+    assert result.source.source_id.startswith("tacit-kg ")
+    assert result.source.source_id.endswith(" grounding")
+    others = json.loads(result.metadata.pop("others"))
     assert own.percentile is not None
     shown = {"metric": "grounding", "percentile": str(own.percentile), "signature": own.signature, "label": "pass"}
-    assert found.metadata == shown
+    assert result.metadata == shown
     assert others == [{"metric": "length", "value": 6.0, "percentile": None, "signature": length.signature}]
 
 
 def test_evaluate_means_over_what_can_be_judged(graph: str) -> None:
     rows = [{"inputs": {"messages": [{"role": "user", "content": HISTORY[0]}]}, "outputs": text} for text in (RESPONSE, "?!")]
-    found = mlflow.genai.evaluate(data=rows, scorers=[tacit_scorer("grounding", graph=graph, threshold=0.5)])
+    result = mlflow.genai.evaluate(data=rows, scorers=[tacit_scorer("grounding", graph=graph, threshold=0.5)])
     value = ResponseScorer("grounding", graph=graph)(HISTORY, RESPONSE)[0].value
-    assert found.metrics == {"tacit/mean": value}
-    assert found.passed is True
-    by_response: dict[str, Any] = {row["response"]: row for _, row in found.result_df.iterrows()}
+    assert result.metrics == {"tacit/mean": value}
+    assert result.passed is True
+    by_response: dict[str, Any] = {row["response"]: row for _, row in result.result_df.iterrows()}
     assert by_response[RESPONSE]["tacit/value"] == value
     (none,) = by_response["?!"]["assessments"]
     assert none["feedback"] == {"value": None}
@@ -59,16 +59,16 @@ def test_evaluate_means_over_what_can_be_judged(graph: str) -> None:
 def test_a_value_below_the_threshold_does_not_pass(graph: str) -> None:
     rows = [{"inputs": {"question": HISTORY[0]}, "outputs": RESPONSE}]
     scorers = [tacit_scorer("grounding", graph=graph, threshold=0.99, name="grounded"), tacit_scorer("repetition", threshold=0.5)]
-    found = mlflow.genai.evaluate(data=rows, scorers=scorers)
-    assert found.passed is False
-    assert found.reason.startswith("grounded: grounding ")
-    assert set(found.metrics) == {"grounded/mean", "tacit/mean"}
+    result = mlflow.genai.evaluate(data=rows, scorers=scorers)
+    assert result.passed is False
+    assert result.reason.startswith("grounded: grounding ")
+    assert set(result.metrics) == {"grounded/mean", "tacit/mean"}
 
 
 def test_the_expected_response_is_the_reference() -> None:
     pytest.importorskip("rouge_score", reason="needs pip install 'tacit-kg[baselines]'")
-    found = tacit_scorer("rouge_l").run(inputs="Hello.", outputs="Good day.", expectations={"expected_response": "Good day."})
-    assert found.value == 1.0
+    result = tacit_scorer("rouge_l").run(inputs="Hello.", outputs="Good day.", expectations={"expected_response": "Good day."})
+    assert result.value == 1.0
 
 
 def test_a_function_of_the_users_reads_other_rows() -> None:

@@ -60,8 +60,8 @@ def check_grading_result(result: Any) -> None:
 
 
 def test_promptfoo_gets_a_grading_result(graph: str) -> None:
-    told = call(RESPONSE, of_prompt(HISTORY[0], metrics=["grounding", "length"], graph=graph, threshold=0.5))
-    assert told.returncode == 0, told.stderr
+    outcome = call(RESPONSE, of_prompt(HISTORY[0], metrics=["grounding", "length"], graph=graph, threshold=0.5))
+    assert outcome.returncode == 0, outcome.stderr
     answer = json.loads(Path("answer.json").read_text(encoding="utf-8"))
     assert answer["type"] == "final_result"
     result = answer["data"]
@@ -76,9 +76,9 @@ def test_promptfoo_gets_a_grading_result(graph: str) -> None:
 
 
 def test_promptfoo_gets_the_reason_of_an_error() -> None:
-    told = call(RESPONSE, of_prompt(HISTORY[0], metrics="groundng"))
-    assert told.returncode == 1
-    assert "unknown metric 'groundng'" in told.stderr.splitlines()[-1]
+    result = call(RESPONSE, of_prompt(HISTORY[0], metrics="groundng"))
+    assert result.returncode == 1
+    assert "unknown metric 'groundng'" in result.stderr.splitlines()[-1]
     assert not Path("answer.json").exists()
 
 

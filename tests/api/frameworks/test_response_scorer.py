@@ -21,7 +21,7 @@ def test_results_are_those_of_the_library(graph: str) -> None:
     with Reasoner(graph, ["grounding", "length"]) as reasoner:
         own = reasoner.score(HISTORY, RESPONSE, explain=True)
     assert (grounding.value, length.value) == (own["grounding"].value, 6.0)
-    assert [one.signature for one in (grounding, length)] == [str(score.signature) for score in own.values()]
+    assert [metric.signature for metric in (grounding, length)] == [str(score.signature) for score in own.values()]
     assert grounding.passed is True
     assert grounding.label == "pass"
     assert length.passed is None
@@ -131,5 +131,5 @@ def test_importing_the_core_is_light() -> None:
 )
 def test_without_its_framework_an_adapter_names_the_extra(module: str, package: str, extra: str) -> None:
     program = f"import sys; sys.modules[{package!r}] = None; import tacit.api.frameworks.{module}"
-    told = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True).stderr
-    assert told.splitlines()[-1].endswith(f"MissingExtra: {package} is not installed; run: pip install 'tacit-kg[{extra}]'")
+    outcome = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True).stderr
+    assert outcome.splitlines()[-1].endswith(f"MissingExtra: {package} is not installed; run: pip install 'tacit-kg[{extra}]'")

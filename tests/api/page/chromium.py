@@ -46,23 +46,23 @@ def nameless(page: Page) -> list[str]:
     session = page.context.new_cdp_session(page)
     nodes: list[dict[str, Any]] = session.send("Accessibility.getFullAXTree")["nodes"]
     session.detach()
-    found = [node for node in nodes if not node["ignored"] and node["role"]["value"] in _CONTROLS]
-    assert len(found) > 2, "the tree is not read"
-    return [node["role"]["value"] for node in found if not str(node.get("name", {}).get("value", "")).strip()]
+    controls = [node for node in nodes if not node["ignored"] and node["role"]["value"] in _CONTROLS]
+    assert len(controls) > 2, "the tree is not read"
+    return [node["role"]["value"] for node in controls if not str(node.get("name", {}).get("value", "")).strip()]
 
 
 def headings(page: Page) -> list[int]:
     """The levels of the headings that are shown, in order."""
-    found: list[int] = page.evaluate(
+    agreements: list[int] = page.evaluate(
         "() => [...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].filter(e => e.checkVisibility()).map(e => +e.tagName[1])"
     )
-    return found
+    return agreements
 
 
 def dim(page: Page) -> list[str]:
     """Shown texts whose contrast with what is behind them is below WCAG 2 AA: 4.5, or 3 for large ones."""
-    found: list[str] = page.evaluate(_CONTRAST)
-    return found
+    agreements: list[str] = page.evaluate(_CONTRAST)
+    return agreements
 
 
 def too_wide(page: Page) -> int:

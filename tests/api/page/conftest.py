@@ -40,7 +40,7 @@ def chromium() -> Iterator[Browser]:
 def visit(chromium: Browser, url: str) -> Iterator[Visit]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=url)
-    made = Visit(context, url)
-    yield made
-    made.check()
+    new_visit = Visit(context, url)
+    yield new_visit
+    new_visit.check()
     context.close()

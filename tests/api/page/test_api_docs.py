@@ -25,7 +25,9 @@ def test_every_request_is_listed_and_can_be_tried(visit: Visit) -> None:
     document = httpx.get(f"{visit.url}/openapi.json").json()
     tab = opened(visit)
     operations = {
-        told["operationId"]: f"{method.upper()}{path}" for path, one in document["paths"].items() for method, told in one.items()
+        operation["operationId"]: f"{method.upper()}{path}"
+        for path, path_item in document["paths"].items()
+        for method, operation in path_item.items()
     }
     for name, title in operations.items():
         assert tab.inner_text(f"#{name} h2").replace("\n", "").replace(" ", "") == title

@@ -72,8 +72,8 @@ def many_sided() -> Explanation:
 @pytest.fixture(scope="module")
 def report(reasoner: Reasoner, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A page with pictures of metrics, of one with everything in it, and of a distribution."""
-    told = {**reasoner.explain(HISTORY, RESPONSE), "all": many_sided()}
-    body = explained_page([(Item(HISTORY, RESPONSE, id="1"), told, None)])
+    explanations = {**reasoner.explain(HISTORY, RESPONSE), "all": many_sided()}
+    body = explained_page([(Item(HISTORY, RESPONSE, id="1"), explanations, None)])
     drawn = f'<div class="scroll">{histogram([0.1, 0.2, 0.2, 0.9], "grounding")}</div>'
     file = tmp_path_factory.mktemp("pictures") / "report.html"
     file.write_text(body.replace("</main>", f"{drawn}</main>"), encoding="utf-8")
@@ -89,13 +89,13 @@ def tab(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 def test_texts_are_read_and_lines_are_seen_by_day_and_by_night(tab: Page, report: str) -> None:
     tab.goto(report)
-    found: Sequence[tuple[str, float, str]] = tab.evaluate(MEASURED)
-    assert {kind for kind, _, _ in found} == {"text", "path", "edge"}
-    assert len(found) > 60
-    assert [one for one in found if one[0] == "text" and one[1] < 4.5] == []
+    agreements: Sequence[tuple[str, float, str]] = tab.evaluate(MEASURED)
+    assert {kind for kind, _, _ in agreements} == {"text", "path", "edge"}
+    assert len(agreements) > 60
+    assert [entry for entry in agreements if entry[0] == "text" and entry[1] < 4.5] == []
     faint = {"rgb(213, 218, 224)", "rgb(59, 69, 76)"}  # frames around what is told apart without them
-    assert [one for one in found if one[0] == "path" and one[2] not in faint and one[1] < 3] == []
-    assert [one for one in found if one[0] == "edge" and one[2] not in faint and one[1] < 2.5] == []
+    assert [entry for entry in agreements if entry[0] == "path" and entry[2] not in faint and entry[1] < 3] == []
+    assert [entry for entry in agreements if entry[0] == "edge" and entry[2] not in faint and entry[1] < 2.5] == []
 
 
 def pixel(tab: Page, selector: str, x: float, y: float) -> tuple[int, ...]:

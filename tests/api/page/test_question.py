@@ -56,7 +56,7 @@ HI = ["Hi.", "Hello!", "Bye."]
 
 
 @pytest.mark.parametrize(
-    ("text", "turns", "said"),
+    ("text", "turns", "transcript"),
     [
         ("[10:32] A: Hi.\n[10:33] B: Hello!\n[10:34] A: Bye.", HI, "3 turns were recognised;"),
         ("10:32 Al: Hi.\n10:33 Bo: Hello!\n11:01 AM Al: Bye.", HI, "3 turns were recognised;"),
@@ -73,11 +73,11 @@ HI = ["Hi.", "Hello!", "Bye."]
         ("A: It is 10:30 now.\nB: No: 10:32.", ["It is 10:30 now.", "No: 10:32."], "2 turns were recognised;"),
     ],
 )
-def test_transcripts_of_many_forms_are_taken_apart(visit: Visit, text: str, turns: list[str], said: str) -> None:
+def test_transcripts_of_many_forms_are_taken_apart(visit: Visit, text: str, turns: list[str], transcript: str) -> None:
     tab = visit.go()
     assert tab.evaluate(PASTE, text) is False
     assert [*tab.input_value("#history").split("\n"), tab.input_value("#response")] == turns
-    assert tab.inner_text("#pasted").startswith(said)
+    assert tab.inner_text("#pasted").startswith(transcript)
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_a_link_holds_the_question_and_does_not_score_it(visit: Visit) -> None:
     assert tab.is_checked("input[value=grounding]")
     assert not tab.is_checked("input[value=commonsense]")
     assert tab.title() == "Score · tacit"
-    asked = visit.asked[already:]
-    assert not [address for address in asked if "explain" in address or "hungry" in address]
+    requests = visit.asked[already:]
+    assert not [address for address in requests if "explain" in address or "hungry" in address]
     score(tab)
     assert tab.locator("#score-results tbody th").first.inner_text() == "grounding"
     visit.check()

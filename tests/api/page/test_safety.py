@@ -98,10 +98,10 @@ def test_the_examples_are_the_samples() -> None:
     examples = json.loads((FILES / "examples.json").read_text(encoding="utf-8"))
     items: dict[str, Any] = {item.id: item for item in read_items(FILES.parent / "sample" / "dialogues.jsonl", strict=True)}  # type: ignore[union-attr]
     assert len(examples) >= 4
-    for one in examples:
-        item = items[one["id"]]
-        assert (one["history"], one["response"]) == (list(item.history), item.response)
-        assert one.get("references", []) == list(item.references)
+    for example in examples:
+        item = items[example["id"]]
+        assert (example["history"], example["response"]) == (list(item.history), item.response)
+        assert example.get("references", []) == list(item.references)
 
 
 def test_nothing_in_the_files_points_elsewhere_or_runs_in_line() -> None:

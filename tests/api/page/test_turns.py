@@ -44,7 +44,7 @@ def test_a_turn_is_answered_as_a_picture_and_as_a_list(visit: Visit, reasoner: R
     assert tab.locator(".turn[aria-pressed=true]").all_inner_texts() == HISTORY[:1]
     assert reasoner.graph is not None
     [expected] = load_inference(reasoner.graph).answer([*HISTORY, RESPONSE], 0)
-    answers = [answer for found in expected.answers.values() for answer in found]
+    answers = [answer for answers in expected.answers.values() for answer in answers]
     assert tab.inner_text("#turn-status").startswith(f"{len(answers)} answers in ")
     assert tab.locator(".drawn a").count() == len(answers)
     tab.get_by_text("Answers as a list").click()
@@ -88,8 +88,8 @@ def test_an_answer_shows_its_edge_and_leads_to_the_query_that_finds_it(visit: Vi
     assert link.evaluate("link => parseFloat(getComputedStyle(link).outlineWidth)") >= 2
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#parameters input")
-    given = {box.get_attribute("name"): box.input_value() for box in tab.locator("#parameters input").all()}
-    assert given == {
+    parameters = {box.get_attribute("name"): box.input_value() for box in tab.locator("#parameters input").all()}
+    assert parameters == {
         "head": event_uri("PersonX cooks dinner for PersonY"),
         "relation": "xNeed",
         "tail": event_uri("to buy vegetables"),
@@ -185,10 +185,10 @@ def test_it_fits_has_names_and_contrast(visit: Visit, width: int) -> None:
     ask_about(tab, 0)
     tab.get_by_text("Answers as a list").click()
     assert too_wide(tab) <= 0
-    picture, place = tab.locator(".drawn").bounding_box(), tab.locator("#turn-answers").bounding_box()
+    picture, panel = tab.locator(".drawn").bounding_box(), tab.locator("#turn-answers").bounding_box()
     assert picture is not None
-    assert place is not None
-    assert picture["width"] <= max(place["width"], 240) + 1
+    assert panel is not None
+    assert picture["width"] <= max(panel["width"], 240) + 1
     assert nameless(tab) == []
     assert all(later <= earlier + 1 for earlier, later in pairwise(headings(tab)))
     scheme: Any
@@ -202,13 +202,13 @@ def test_it_fits_has_names_and_contrast(visit: Visit, width: int) -> None:
 def test_without_events_or_a_graph_it_says_so(chromium: Browser, stored: Any, tmp_path: Path) -> None:
     rows = [Assertion(concept_uri("rain"), "Causes", concept_uri("flood"), 1.0, "conceptnet", "/d/test")]
     with open_graph(stored(rows, tmp_path / "graph")) as eventless:
-        for graph, said in (
+        for graph, message in (
             (eventless, "This graph has no events, such as those of ATOMIC, so it cannot answer questions about a turn."),
             (None, "This service has no graph, so nothing can be asked about a turn; serve one with tacit serve GRAPH."),
         ):
             with at_socket(create_app(Reasoner(graph, ["length"]))) as url, closing(chromium.new_context()) as context:
                 visit = Visit(context, url)
                 ask_about(visit.go(), 0, ["I bought a ticket."])
-                assert visit.tab.locator("#turn-fault .fault, #turn-answers .note").all_inner_texts() == [said]
+                assert visit.tab.locator("#turn-fault .fault, #turn-answers .note").all_inner_texts() == [message]
                 assert visit.tab.locator(".drawn").count() == 0
                 visit.check()

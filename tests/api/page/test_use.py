@@ -42,8 +42,8 @@ def test_claims_show_their_queries_and_the_cookbook_runs_each(visit: Visit) -> N
     score(tab)
     card = tab.locator("article").first
     card.get_by_text("claims in the graph").click()
-    for place in (0, 1):
-        claim = card.locator(".claims > li").nth(place)
+    for index in (0, 1):
+        claim = card.locator(".claims > li").nth(index)
         head, tail = claim.locator(".edge .concept").all_inner_texts()
         claim.get_by_text("The query that returns it").click()
         assert "MATCH" in claim.locator(".query").inner_text()
@@ -74,10 +74,10 @@ def test_two_responses_are_compared_in_one_request(visit: Visit, reasoner: Reaso
     text = "<b>The library</b> has an interesting book for the exam."
     tab.keyboard.type(text)
     score(tab)
-    asked = [address for address in visit.asked if address.endswith("/v1/explain")]
-    assert len(asked) == 1
+    requests = [address for address in visit.asked if address.endswith("/v1/explain")]
+    assert len(requests) == 1
     history, response = tab.input_value("#history").split("\n"), tab.input_value("#response")
-    values = [reasoner.explain(history, one)["grounding"].score.value for one in (response, text)]
+    values = [reasoner.explain(history, drawing)["grounding"].score.value for drawing in (response, text)]
     assert None not in values
     first, second = (float(value or 0) for value in values)
     row = tab.locator("#score-results tbody tr").first
@@ -88,11 +88,11 @@ def test_two_responses_are_compared_in_one_request(visit: Visit, reasoner: Reaso
         "grounding, first response", "grounding, second response"
     ]  # fmt: skip
     edges = "() => [...document.querySelectorAll('.pair:first-of-type .card')].map(card => card.getBoundingClientRect().top)"
-    one, other = tab.evaluate(edges)
-    assert one == other
+    drawing, other = tab.evaluate(edges)
+    assert drawing == other
     tab.set_viewport_size({"width": 390, "height": 800})
-    one, other = tab.evaluate(edges)
-    assert other > one
+    drawing, other = tab.evaluate(edges)
+    assert other > drawing
     tab.get_by_role("button", name="Score one response only").click()
     score(tab)
     tab.wait_for_function("() => !document.querySelector('#score-pairs').children.length")
@@ -230,15 +230,15 @@ def test_a_query_of_ones_own_gets_fields_for_its_parameters(visit: Visit) -> Non
     assert tab.locator("#cookbook-results td").all_inner_texts() == ["41", "$no", "42", "$no"]
 
 
-@pytest.mark.parametrize(("query", "said"), [("CREATE (:Concept)", "CREATE"), ("MATCH (a) RETURN b", "b")])
-def test_a_query_that_cannot_run_is_a_sentence(visit: Visit, query: str, said: str) -> None:
+@pytest.mark.parametrize(("query", "message"), [("CREATE (:Concept)", "CREATE"), ("MATCH (a) RETURN b", "b")])
+def test_a_query_that_cannot_run_is_a_sentence(visit: Visit, query: str, message: str) -> None:
     tab = visit.go("#/cookbook/own")
     tab.fill("#cypher", query)
     tab.click("#cookbook-form button[type=submit]")
-    told = tab.get_by_role("alert").inner_text()
-    assert said in told
-    assert told.endswith(".")
-    assert told[0].isupper()
+    alert = tab.get_by_role("alert").inner_text()
+    assert message in alert
+    assert alert.endswith(".")
+    assert alert[0].isupper()
 
 
 def test_the_way_between_views_moves_the_focus_and_the_title(visit: Visit) -> None:

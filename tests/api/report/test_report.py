@@ -35,10 +35,10 @@ def row(number: int, value: float) -> ItemScores:
 
 
 def fed(numbers: list[float], seed: int = 0) -> Collected:
-    kept = Collected(["m"], seed)
+    collected = Collected(["m"], seed)
     for number, value in enumerate(numbers):
-        kept.add(row(number, value))
-    return kept
+        collected.add(row(number, value))
+    return collected
 
 
 @given(values)
@@ -51,10 +51,10 @@ def test_numbers_are_those_of_numpy(numbers: list[float]) -> None:
     if len(known):
         assert column.mean == pytest.approx(known.mean(), abs=1e-6)
         assert column.quantiles() == pytest.approx(np.quantile(known, score_report.QUANTILES).tolist(), abs=1e-6)
-        counts, least, most = counted(known.tolist())
-        assert (sum(counts), least, most) == (len(known), known.min(), known.max())
+        counts, least, largest = counted(known.tolist())
+        assert (sum(counts), least, largest) == (len(known), known.min(), known.max())
         assert counts == np.histogram(known, len(counts))[0].tolist()
-        if most - least > 1e-6:
+        if largest - least > 1e-6:
             assert len(counts) == min(40, max(1, round(len(known) ** 0.5)))
     if len(known) > 1:
         assert column.deviation == pytest.approx(known.std(ddof=1), abs=1e-4)
@@ -66,22 +66,22 @@ def test_numbers_are_those_of_numpy(numbers: list[float]) -> None:
 def test_extremes_are_the_first_of_the_lowest_and_of_the_highest(numbers: list[float]) -> None:
     column = fed(numbers).columns["m"]
     places = range(len(numbers))
-    worst = sorted(places, key=lambda place: (numbers[place], place))[:EXTREMES]
-    best = sorted(places, key=lambda place: (-numbers[place], place))[:EXTREMES]
-    assert [(value, place, item.id) for value, place, item in column.worst] == [(numbers[n], n, f"i{n}") for n in worst]
-    assert [place for _, place, _ in column.best] == best
+    worst = sorted(places, key=lambda index: (numbers[index], index))[:EXTREMES]
+    best = sorted(places, key=lambda index: (-numbers[index], index))[:EXTREMES]
+    assert [(value, index, item.id) for value, index, item in column.worst] == [(numbers[n], n, f"i{n}") for n in worst]
+    assert [index for _, index, _ in column.best] == best
 
 
 def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(score_report, "MAX_VALUES", 200)
     monkeypatch.setattr(score_report, "MAX_LISTED", 50)
     numbers = [float(number) for number in range(5_000)]
-    kept = fed(numbers)
-    column = kept.columns["m"]
-    assert (len(column.values), len(kept.listed), column.number) == (200, 50, 5_000)
+    collected = fed(numbers)
+    column = collected.columns["m"]
+    assert (len(column.values), len(collected.listed), column.number) == (200, 50, 5_000)
     assert column.mean == pytest.approx(2_499.5)
     assert 2_000 < column.quantiles()[3] < 3_000
-    drawn = [listed.index for listed in kept.listed]
+    drawn = [listed.index for listed in collected.listed]
     assert len(set(drawn)) == 50
     assert np.mean(drawn) == pytest.approx(2_500, abs=700)
     assert [listed.index for listed in fed(numbers).listed] == drawn
@@ -89,11 +89,11 @@ def test_memory_is_bounded_and_the_draw_is_fair(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_lines_without_scores_are_counted() -> None:
-    kept = Collected(["m"])
-    kept.add(ItemScores.without_item(ItemError(3, "no JSON")))
-    kept.add(ItemScores("x", error="too long", item=Item((), "", id="x")))
-    kept.add(row(1, 0.5))
-    assert (kept.tally.errors, kept.tally.scored, len(kept.listed)) == (2, 1, 1)
+    collected = Collected(["m"])
+    collected.add(ItemScores.without_item(ItemError(3, "no JSON")))
+    collected.add(ItemScores("x", error="too long", item=Item((), "", id="x")))
+    collected.add(row(1, 0.5))
+    assert (collected.tally.errors, collected.tally.scored, len(collected.listed)) == (2, 1, 1)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def evil(tmp_path: Path) -> Path:
     ]
     shuffled.shuffle(rows)
     file = tmp_path / "evil.jsonl"
-    file.write_text("".join(json.dumps(one) + "\n" for one in rows) + "<img src=x onerror=alert(1)>\n", encoding="utf-8")
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows) + "<img src=x onerror=alert(1)>\n", encoding="utf-8")
     return file
 
 
@@ -201,25 +201,25 @@ def test_the_list_is_sorted_and_searched_in_a_browser(tacit: Tacit, sample_graph
         browser = started.chromium.launch(executable_path=CHROMIUM, args=flags)
         try:
             page = browser.new_page()
-            said: list[str] = []
-            page.on("console", lambda message: said.append(message.text))
-            page.on("pageerror", lambda error: said.append(str(error)))
-            page.on("dialog", lambda dialog: said.append(dialog.message))
+            messages: list[str] = []
+            page.on("console", lambda message: messages.append(message.text))
+            page.on("pageerror", lambda error: messages.append(str(error)))
+            page.on("dialog", lambda dialog: messages.append(dialog.message))
             page.goto(html.as_uri())
             ids = (
                 "[...document.querySelectorAll('tbody tr')].filter((row) => row.cells[2] && !row.hidden && row.closest('.list'))"
             )
             ids += ".map((row) => row.cells[0].textContent)"
-            given = page.evaluate(ids)
-            assert len(given) == 12
+            initial_ids = page.evaluate(ids)
+            assert len(initial_ids) == 12
             page.get_by_role("button", name="id", exact=True).press("Enter")
-            assert page.evaluate(ids) == sorted(given, key=lambda one: one)
+            assert page.evaluate(ids) == sorted(initial_ids, key=lambda column: column)
             page.get_by_role("button", name="id", exact=True).click()
-            assert page.evaluate(ids) == sorted(given, reverse=True)
+            assert page.evaluate(ids) == sorted(initial_ids, reverse=True)
             page.get_by_role("searchbox").fill("bone & 7")
             assert page.evaluate(ids) == ["<b>7"]
             assert page.get_by_role("status").text_content() == "1 of 12 shown"
             assert page.get_by_role("img").count() >= 2
         finally:
             browser.close()
-    assert said == []
+    assert messages == []

@@ -36,8 +36,8 @@ def talk(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows.append({"id": "wordless", "history": ["Hello."], "response": "?!"})
     (folder / "talk.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     named = [
-        {"id": row["id"], "context": row["history"], "answer": row["response"], "human": 1 + place % 5}
-        for place, row in enumerate(rows)
+        {"id": row["id"], "context": row["history"], "answer": row["response"], "human": 1 + index % 5}
+        for index, row in enumerate(rows)
     ]
     (folder / "named.jsonl").write_text("".join(json.dumps(row) + "\n" for row in named))
     (folder / "named.json").write_text(json.dumps(named))
@@ -179,8 +179,8 @@ def test_texts_are_read_as_they_were_and_are_no_formulas(text: str, form: Form, 
     row = ItemScores.from_dict({"id": text, "line": 1, "error": f"{text}!"})
     path = tmp_path_factory.getbasetemp() / f"one.{form.value}"
     path.write_text(heading([], False, form) + delimited_line(row, [], False, form), encoding="utf-8", newline="")
-    [found] = read_delimited(path, [], form)
-    assert (found.id, found.error) == (text, f"{text}!")
+    [entry] = read_delimited(path, [], form)
+    assert (entry.id, entry.error) == (text, f"{text}!")
     with path.open(encoding="utf-8", newline="") as file:
         cells = list(csv.reader(file, delimiter="," if form is Form.CSV else "\t"))[1]
     for cell in (cells[0], cells[2]):

@@ -40,13 +40,13 @@ def reasoner(sample_graph: str) -> Any:
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_every_library_gives_the_metrics_own_values(kind: str, reasoner: Reasoner) -> None:
-    found = score_frame(MAKERS[kind](COLUMNS), reasoner)
-    assert isinstance(found, pa.Table)
-    assert found["row"].to_pylist() == [0, 1, 2]
+    frame = score_frame(MAKERS[kind](COLUMNS), reasoner)
+    assert isinstance(frame, pa.Table)
+    assert frame["row"].to_pylist() == [0, 1, 2]
     for name in ("grounding", "length"):
         expected = [reasoner.score(*pair)[name].value for pair in zip(HISTORY, RESPONSE, strict=True)]
-        assert found[f"score.{name}"].to_pylist() == [None if math.isnan(value) else value for value in expected]
-    assert set(found["signature.length"].to_pylist()) == {reasoner.signatures["length"]}
+        assert frame[f"score.{name}"].to_pylist() == [None if math.isnan(value) else value for value in expected]
+    assert set(frame["signature.length"].to_pylist()) == {reasoner.signatures["length"]}
 
 
 def test_the_columns_are_those_of_a_parquet_output(reasoner: Reasoner, sample_graph: str, tmp_path: Path) -> None:
@@ -54,10 +54,10 @@ def test_the_columns_are_those_of_a_parquet_output(reasoner: Reasoner, sample_gr
 
     pq.write_table(pa.table(COLUMNS), tmp_path / "in.parquet")
     score_file(tmp_path / "in.parquet", tmp_path / "out.parquet", sample_graph, ["grounding", "length"])
-    written, found = pq.read_table(tmp_path / "out.parquet"), score_frame(pa.table(COLUMNS), reasoner)
-    assert found.column_names == ["row", *written.column_names]
+    written, frame = pq.read_table(tmp_path / "out.parquet"), score_frame(pa.table(COLUMNS), reasoner)
+    assert frame.column_names == ["row", *written.column_names]
     for name in written.column_names:
-        assert found[name].to_pylist() == written[name].to_pylist()
+        assert frame[name].to_pylist() == written[name].to_pylist()
 
 
 def test_columns_of_other_names_and_rows_without_an_item(reasoner: Reasoner) -> None:
@@ -73,9 +73,9 @@ def test_columns_of_other_names_and_rows_without_an_item(reasoner: Reasoner) -> 
 
 
 def test_the_evidence_is_nested_and_adds_up(reasoner: Reasoner) -> None:
-    found = score_frame(COLUMNS, reasoner, explain=True)
-    pieces = found["evidence.grounding"].to_pylist()[1]
-    assert sum(piece["share"] for piece in pieces if piece["depth"] == 0) == pytest.approx(found["score.grounding"][1].as_py())
+    frame = score_frame(COLUMNS, reasoner, explain=True)
+    pieces = frame["evidence.grounding"].to_pylist()[1]
+    assert sum(piece["share"] for piece in pieces if piece["depth"] == 0) == pytest.approx(frame["score.grounding"][1].as_py())
     umbrella = next(piece for piece in pieces if piece["response"] == "umbrella")
     assert (umbrella["history"], umbrella["turn"]) == ("raining", 0)
     assert "umbrella" in umbrella["path"]
@@ -98,8 +98,8 @@ def test_datasets_are_read_in_the_order_of_their_rows(reasoner: Reasoner) -> Non
     assert score_frame(whole.select([2, 0]), reasoner)["score.length"].to_pylist() == [3, 4]
     assert score_frame(whole.with_format("numpy"), reasoner)["score.length"].to_pylist() == lengths
     renamed = whole.rename_columns({"history": "prompt", "response": "answer"})
-    found = score_frame(renamed, reasoner, columns={"history": "prompt", "response": "answer"})
-    assert found["score.length"].to_pylist() == lengths
+    frame = score_frame(renamed, reasoner, columns={"history": "prompt", "response": "answer"})
+    assert frame["score.length"].to_pylist() == lengths
     with pytest.raises(InputError, match="the DatasetDict has several tables; give one of them: train, test"):
         score_frame(datasets.DatasetDict(train=whole, test=whole), reasoner)
     with pytest.raises(InputError, match="the IterableDataset is read row by row; make a Dataset of it"):

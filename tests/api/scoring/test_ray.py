@@ -49,9 +49,9 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def many(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty lines, of which some hold no item."""
-    given = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
     file = tmp_path_factory.mktemp("ray") / "many.jsonl"
-    file.write_text("\n".join([*given, "not json", '{"turns": ["A dog.", "A bone."]}'] * 5) + "\n", encoding="utf-8")
+    file.write_text("\n".join([*lines, "not json", '{"turns": ["A dog.", "A bone."]}'] * 5) + "\n", encoding="utf-8")
     return file
 
 
@@ -122,11 +122,11 @@ def test_a_cluster_gives_the_bytes_of_the_local_run_also_when_a_node_is_killed(
             killed.touch()
 
     monkeypatch.setattr(run_cluster, "Worker", Waiting)
-    kept = watch_shards(monkeypatch, kill_a_node)
+    shards = watch_shards(monkeypatch, kill_a_node)
     outcome = tacit(*base, "--explain", "-o", out, "--engine", "ray", "--workers", 2)
     assert outcome.status == 0, outcome.err
     assert not cluster.worker_nodes
-    assert sorted(kept) == list(range(12))
+    assert sorted(shards) == list(range(12))
     assert out.read_bytes() == whole.read_bytes()
     begun = [line.split() for line in log.read_text().splitlines()]
     assert len({node for node, _ in begun}) == 2
@@ -142,8 +142,8 @@ def test_only_missing_shards_are_scored_and_the_report_is_that_of_the_local_run(
     whole, out, here, there = (tmp_path / name for name in ("whole.parquet", "out.parquet", "here.html", "there.html"))
     assert tacit(*light, "-o", whole, "--html", here).status == 0
 
-    def stop(kept: int) -> None:
-        if kept == 9:
+    def stop(existing: int) -> None:
+        if existing == 9:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -44,20 +44,20 @@ def test_it_writes_what_the_command_writes(tacit: Tacit, sample_graph: str, dial
 def test_it_goes_on_where_it_was_cut_short(dialogues: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, output = dialogues.parent / "whole.jsonl", dialogues.parent / "out.jsonl"
     score_file(dialogues, whole, metrics=["length"], shard_lines=1)
-    said: list[str] = []
+    messages: list[str] = []
 
     def stop(row: ItemScores) -> None:
         if row.id == "x":
             raise KeyboardInterrupt
 
-    asked: dict[str, Any] = {"metrics": ["length"], "shard_lines": 1}
+    options: dict[str, Any] = {"metrics": ["length"], "shard_lines": 1}
     with pytest.raises(KeyboardInterrupt):
-        score_file(dialogues, output, observers=[stop], tell=said.append, **asked)
+        score_file(dialogues, output, observers=[stop], tell=messages.append, **options)
     assert not output.exists()
-    assert ["3 rows are kept" in sentence for sentence in said] == [True]
+    assert ["3 rows are kept" in sentence for sentence in messages] == [True]
     with pytest.raises(InputError, match="3 rows of an unfinished run"):
-        score_file(dialogues, output, **asked)
-    done = score_file(dialogues, output, resume=True, **asked)
+        score_file(dialogues, output, **options)
+    done = score_file(dialogues, output, resume=True, **options)
     assert (done.fresh, done.tally.rows) == (1, 4)
     assert output.read_bytes() == whole.read_bytes()
     assert capsys.readouterr().err == ""
@@ -111,11 +111,11 @@ def test_a_cluster_that_is_not_there_costs_no_rows(dialogues: Path) -> None:
         if row.id == "x":
             raise KeyboardInterrupt
 
-    asked: dict[str, Any] = {"metrics": ["length"], "shard_lines": 1, "tell": lambda _: None}
+    options: dict[str, Any] = {"metrics": ["length"], "shard_lines": 1, "tell": lambda _: None}
     with pytest.raises(KeyboardInterrupt):
-        score_file(dialogues, output, observers=[stop], **asked)
-    kept = {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}
-    assert len(kept) > 1
+        score_file(dialogues, output, observers=[stop], **options)
+    shards = {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}
+    assert len(shards) > 1
     with pytest.raises(InputError, match="ray://"):
-        score_file(dialogues, output, resume=True, cluster=Cluster("ray://head:10001"), **asked)
-    assert {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}.keys() == kept.keys()
+        score_file(dialogues, output, resume=True, cluster=Cluster("ray://head:10001"), **options)
+    assert {path.name: path.read_bytes() for path in Path(f"{output}.partial").iterdir()}.keys() == shards.keys()

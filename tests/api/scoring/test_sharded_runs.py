@@ -34,9 +34,9 @@ Tacit = Callable[..., Any]
 @pytest.fixture(scope="module")
 def many(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty lines: the sample's, some that hold no item, some that hold several, and one that is blank."""
-    given = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
     file = tmp_path_factory.mktemp("scale") / "many.jsonl"
-    rows = [line for turn in range(5) for line in (*given, "not json" if turn % 2 else "", '{"turns": ["A dog.", "A bone."]}')]
+    rows = [line for turn in range(5) for line in (*lines, "not json" if turn % 2 else "", '{"turns": ["A dog.", "A bone."]}')]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return file
 
@@ -58,12 +58,12 @@ def test_shards_are_the_lines_in_order(
     file = tmp_path_factory.getbasetemp() / "shards.txt"
     file.write_bytes(b"".join(b"{" + row + b"\n" for row in rows))
     shards = list(read_shards(str(file), size))
-    assert all(isinstance(shard, Shard) and shard.number == place for place, shard in enumerate(shards))
+    assert all(isinstance(shard, Shard) and shard.number == index for index, shard in enumerate(shards))
     found = [line for shard in shards if isinstance(shard, Shard) for line in shard.lines]
     assert found == list(lines(ByteSource(file)))
     assert all(len(shard.lines) == size for shard in shards[:-1] if isinstance(shard, Shard))
     some = list(read_shards(str(file), size, done))
-    assert some == [place if place in done else shard for place, shard in enumerate(shards)]
+    assert some == [index if index in done else shard for index, shard in enumerate(shards)]
 
 
 def test_long_lines_end_a_shard_sooner(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_a_file_that_ends_early_is_gone_on_with_when_it_is_whole(tacit: Tacit, m
             f"rows before that are kept in {out}.partial; get the complete file and run the same command with --resume" in cut.err
         )
         assert not out.exists()
-    kept = len(list(tmp_path.glob("*.partial/*.part")))
-    assert kept > 3
+    shards_before = len(list(tmp_path.glob("*.partial/*.part")))
+    assert shards_before > 3
     file.write_bytes(packed)
     resumed = tacit("score", file, *LENGTH, "-o", out, "--resume")
     assert resumed.status == 0, resumed.err
@@ -181,13 +181,13 @@ def test_rows_of_a_corrupt_file_are_scored_again_where_they_differ(tacit: Tacit,
     packed = bytearray(gzip.compress(many.read_bytes(), 0))
     file.write_bytes(packed)
     assert tacit("score", file, *LENGTH, "-o", whole).status == 0
-    place = packed.index(b"dog", len(packed) // 3)
-    packed[place : place + 3] = b"a b"  # another number of words; only the checksum at the end tells
+    offset = packed.index(b"dog", len(packed) // 3)
+    packed[offset : offset + 3] = b"a b"  # another number of words; only the checksum at the end tells
     file.write_bytes(packed)
     damaged = tacit("score", file, *LENGTH, "-o", out)
     assert damaged.status == 1
     assert "(corrupt gzip)" in damaged.err
-    packed[place : place + 3] = b"dog"
+    packed[offset : offset + 3] = b"dog"
     file.write_bytes(packed)
     assert tacit("score", file, *LENGTH, "-o", out, "--resume").status == 0
     assert out.read_bytes() == whole.read_bytes()
@@ -195,7 +195,7 @@ def test_rows_of_a_corrupt_file_are_scored_again_where_they_differ(tacit: Tacit,
 
 @pytest.mark.parametrize("form", ["json", "csv", "parquet"])
 def test_every_form_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"id": f"i{place}", "context": "A dog.", "response": "A bone, " * place} for place in range(20)]
+    rows = [{"id": f"i{index}", "context": "A dog.", "response": "A bone, " * index} for index in range(20)]
     file, out = tmp_path / f"in.{form}", tmp_path / "out.jsonl"
     table = pa.Table.from_pylist(rows)
     if form == "json":
@@ -211,8 +211,8 @@ def test_every_form_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path,
         assert "7 rows are kept in" in stopped.err
         assert "continue with the same command and --resume" in stopped.err
     assert tacit("score", file, *LENGTH, "-o", out, "--resume").status == 0
-    found = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [(row["id"], row["scores"]["length"]) for row in found] == [(f"i{place}", 2.0 * place) for place in range(20)]
+    returned_rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["id"], row["scores"]["length"]) for row in returned_rows] == [(f"i{index}", 2.0 * index) for index in range(20)]
 
 
 def test_stopped_before_anything_is_kept(tacit: Tacit, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,20 +329,20 @@ def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path
     assert file.schema_arrow.names == columns
     assert file.schema_arrow.field("score.length").type == pa.float64()
     assert file.schema_arrow.field("signature.length").type == pa.dictionary(pa.int32(), pa.string())
-    groups = [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)]
+    groups = [file.metadata.row_group(index).num_rows for index in range(file.num_row_groups)]
     assert len(groups) > 2
     assert max(groups) <= 20
     expected = []
     for row in rows:
         flat = dict.fromkeys(columns) | {name: row.get(name) for name in ("id", "line", "error")}
         flat |= {f"score.{name}": score for name, score in row.get("scores", {}).items()}
-        flat |= {f"percentile.{name}": one for name, one in row.get("percentiles", {}).items()}
+        flat |= {f"percentile.{name}": percentile for name, percentile in row.get("percentiles", {}).items()}
         flat |= {f"note.{name}": text for name, text in row.get("notes", {}).items()}
         flat |= {f"signature.{name}": text for name, text in row.get("signature", {}).items()}
         expected.append(flat | {"evidence": row.get("evidence")})
-    found = file.read().to_pylist()
-    assert [row | {"evidence": row["evidence"] and json.loads(row["evidence"])} for row in found] == expected
-    assert any(row["error"] for row in found)
+    returned_rows = file.read().to_pylist()
+    assert [row | {"evidence": row["evidence"] and json.loads(row["evidence"])} for row in returned_rows] == expected
+    assert any(row["error"] for row in returned_rows)
 
 
 def test_parquet_of_nothing_and_without_evidence(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:

@@ -64,15 +64,15 @@ def reasoner(index: KnowledgeGraph) -> Reasoner:
 @pytest.fixture
 def service(reasoner: Reasoner) -> Iterator[Callable[..., Asked]]:
     """A maker of applications over the reasoner, with settings of the test's own."""
-    made: list[Any] = []
+    applications: list[Any] = []
 
-    def make(given: Reasoner = reasoner, **settings: Any) -> Asked:
+    def make(served: Reasoner = reasoner, **settings: Any) -> Asked:
         keys, logging = settings.pop("keys", None), settings.pop("logging", False)
-        made.append(create_app(given, settings=Settings(**settings), keys=keys, logging=logging))
-        return Asked(made[-1])
+        applications.append(create_app(served, settings=Settings(**settings), keys=keys, logging=logging))
+        return Asked(applications[-1])
 
     yield make
-    for app in made:
+    for app in applications:
         app.state.service.close()
 
 

@@ -25,13 +25,13 @@ PAGE = (ROOT / "docs" / "service.md").read_text(encoding="utf-8")
 
 def curls() -> list[tuple[str, tuple[str, ...]]]:
     """Every ``curl`` of the page with the output that is shown."""
-    found = []
+    commands = []
     for block in re.findall(r"^```console\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             line, *output = part.rstrip("\n").split("\n")
             if line.startswith("curl "):
-                found.append((line, tuple(output)))
-    return found
+                commands.append((line, tuple(output)))
+    return commands
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
@@ -71,8 +71,8 @@ def test_compose_holds_no_password_and_asks_for_one(compose: dict[str, Any]) -> 
     ]
     assert all(re.fullmatch(r"(neo4j/)?\$\{NEO4J_PASSWORD:\?[^}]+\}", password) for password in passwords)
     example = (ROOT / ".env.example").read_text(encoding="utf-8")
-    asked = set(re.findall(r"(?<!\$)\$\{([A-Z0-9_]+)", (ROOT / "compose.yaml").read_text(encoding="utf-8")))
-    assert asked == set(re.findall(r"^#? ?([A-Z0-9_]+)=", example, re.MULTILINE))
+    variables = set(re.findall(r"(?<!\$)\$\{([A-Z0-9_]+)", (ROOT / "compose.yaml").read_text(encoding="utf-8")))
+    assert variables == set(re.findall(r"^#? ?([A-Z0-9_]+)=", example, re.MULTILINE))
     assert re.search(r"^NEO4J_PASSWORD=$", example, re.MULTILINE)
     assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 

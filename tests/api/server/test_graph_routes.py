@@ -30,18 +30,18 @@ EVENT = "PersonX cooks dinner for PersonY"
 
 
 def test_concepts_and_their_neighbours(ask: Asked, index: KnowledgeGraph) -> None:
-    rows = [dump(one) for one in index.neighbours("/c/en/dog", 1, 10)]
+    rows = [dump(neighbour) for neighbour in index.neighbours("/c/en/dog", 1, 10)]
     for text in ("dog", "the dogs", "/c/en/dog", "%2Fc%2Fen%2Fdog"):
         answer = ask("GET", f"/v1/concepts/{text}").json()
         assert (answer["uri"], answer["neighbours"]) == ("/c/en/dog", rows)
     two = ask("GET", "/v1/neighbours", params={"concept": "dog", "hop": 2, "limit": 3}).json()
-    assert two == {"concept": "/c/en/dog", "neighbours": [dump(one) for one in index.neighbours("/c/en/dog", 2, 3)]}
+    assert two == {"concept": "/c/en/dog", "neighbours": [dump(neighbour) for neighbour in index.neighbours("/c/en/dog", 2, 3)]}
     some = ask("GET", "/v1/neighbours", params={"concept": "dog", "relation": ["IsA", "UsedFor"]}).json()["neighbours"]
-    assert some == [dump(one) for one in index.neighbours("/c/en/dog", 1, 10, ["IsA", "UsedFor"])]
+    assert some == [dump(neighbour) for neighbour in index.neighbours("/c/en/dog", 1, 10, ["IsA", "UsedFor"])]
 
 
 def test_prefixes_are_completed_in_order(ask: Asked) -> None:
-    texts = [one["text"] for one in ask("GET", "/v1/concepts", params={"prefix": "ca", "limit": 4}).json()["concepts"]]
+    texts = [concept["text"] for concept in ask("GET", "/v1/concepts", params={"prefix": "ca", "limit": 4}).json()["concepts"]]
     assert len(texts) == 4
     assert texts == sorted(texts)
     assert all(text.startswith("ca") for text in texts)
@@ -51,33 +51,33 @@ def test_hops_from_one_concept_to_others(ask: Asked, index: KnowledgeGraph) -> N
     others = ["bone", "the dogs", "doctor", "/c/en/bone"]
     rows = ask("GET", "/v1/hops", params={"source": "dog", "target": others}).json()["hops"]
     expected = index.hop_distances(["dog"], others)[0].tolist()
-    assert rows == [{"source": "dog", "target": one, "hops": hops} for one, hops in zip(others, expected, strict=True)]
+    assert rows == [{"source": "dog", "target": target, "hops": hops} for target, hops in zip(others, expected, strict=True)]
     assert expected[1] == 0
     [near] = ask("GET", "/v1/hops", params={"source": "dog", "target": "doctor", "max_hops": 1}).json()["hops"]
     assert near["hops"] == -1
     unknown = ask("GET", "/v1/hops", params={"source": "dog", "target": ["bone", "qwertz", "qwert"]})
     assert unknown.status_code == 404
     assert unknown.json()["detail"].startswith("'qwertz', 'qwert' are not concepts of this graph; ")
-    many = ask("GET", "/v1/hops", params={"source": "dog", "target": ["bone"] * 101})
-    assert (many.status_code, many.json()["detail"]) == (422, "there are 101 targets; give at most 100 at once")
+    outcome = ask("GET", "/v1/hops", params={"source": "dog", "target": ["bone"] * 101})
+    assert (outcome.status_code, outcome.json()["detail"]) == (422, "there are 101 targets; give at most 100 at once")
 
 
 def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
-    found = index.paths("/c/en/dog", "/c/en/doctor", 6, 2)
+    paths = index.paths("/c/en/dog", "/c/en/doctor", 6, 2)
     assert [(row["text"], row["hops"], row["strength"], tuple(row["nodes"])) for row in answer] == [
-        (path.text(), path.hops, path.strength, path.nodes) for path in found
+        (path.text(), path.hops, path.strength, path.nodes) for path in paths
     ]
-    assert answer == [dump(path, FoundPath) for path in found]  # as the command line prints it
+    assert answer == [dump(path, FoundPath) for path in paths]  # as the command line prints it
     assert answer[0]["node_texts"] == ["dog", "pet", "vet", "doctor"]
-    assert [len(row["steps"]) for row in answer] == [path.hops for path in found]
+    assert [len(row["steps"]) for row in answer] == [path.hops for path in paths]
     [same] = ask("GET", "/v1/paths", params={"source": "dog", "target": "dogs"}).json()["paths"]
     assert (same["hops"], same["strength"], same["steps"]) == (0, None, [])
 
 
 def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/tails", params={"head": EVENT, "relation": "xIntent"}).json()
-    assert answer == {"tails": [dump(one) for one in index.tails(EVENT, "xIntent")]}
+    assert answer == {"tails": [dump(tail) for tail in index.tails(EVENT, "xIntent")]}
     assert answer["tails"]
     unknown = ask("GET", "/v1/tails", params={"head": "PersonX qwertzes"})
     assert (unknown.status_code, unknown.json()) == (200, {"tails": []})
@@ -87,20 +87,20 @@ def test_links_are_followed(ask: Asked, sample_graph: str, tmp_path: Path) -> No
     shutil.copytree(sample_graph, tmp_path / "linked")
     with open_graph(tmp_path / "linked") as graph:
         link_events(graph)
-        asked = Asked(create_app(Reasoner(graph, ["length"]), graph))
+        linked = Asked(create_app(Reasoner(graph, ["length"]), graph))
         concept = next(link.tail for link in graph.links() if link.head == event_uri(EVENT))
-        tails = asked("GET", "/v1/concept-tails", params={"concept": concept, "limit": 3}).json()
+        tails = linked("GET", "/v1/concept-tails", params={"concept": concept, "limit": 3}).json()
         expected = graph.concept_tails(concept, None, 3)
-        assert tails == {"concept": concept, "tails": [dump(one) for one in expected]}
+        assert tails == {"concept": concept, "tails": [dump(row) for row in expected]}
         assert expected
         params: dict[str, Any] = {"source": EVENT, "target": "dog", "limit": 2, "events": True}
-        paths = asked("GET", "/v1/paths", params=params).json()["paths"]
+        paths = linked("GET", "/v1/paths", params=params).json()["paths"]
         assert paths == [dump(path, FoundPath) for path in graph.linked_paths(EVENT, "dog", 6, 2)] != []
-        with services.in_process(asked.app) as clients:
+        with services.in_process(linked.app) as clients:
             for client in clients:
                 assert client.concept_tails(concept, None, 3) == expected
                 assert client.linked_paths(EVENT, "dog", limit=2) == graph.linked_paths(EVENT, "dog", 6, 2)
-        asked.app.state.service.close()
+        linked.app.state.service.close()
     for path in ("/v1/concept-tails?concept=dog", "/v1/paths?source=dog&target=doctor&events=true"):
         refused = ask("GET", path)
         assert (refused.status_code, refused.json()["type"].rsplit(":")[-1]) == (422, "not-linked")
@@ -226,7 +226,9 @@ def test_the_examples_of_the_document_work(ask: Asked) -> None:
                     assert answer.status_code == 200, answer.text
                     tried += 1
                 continue
-            shown = {one["name"]: one["schema"].get("examples", [None])[0] for one in operation.get("parameters", ())}
+            shown = {
+                parameter["name"]: parameter["schema"].get("examples", [None])[0] for parameter in operation.get("parameters", ())
+            }
             filled = path.format(**shown)
             query = {name: value for name, value in shown.items() if value is not None and f"{{{name}}}" not in path}
             answer = ask(method.upper(), filled, params=query)

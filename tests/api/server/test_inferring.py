@@ -39,7 +39,7 @@ def test_answers_as_a_picture(ask: Asked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"dialogue": TURNS, "target": 2}, "there is no turn 2; the dialogue has 2, from 0"),
         ({"dialogue": TURNS, "questions": ["why"]}, "unknown question 'why'"),
@@ -53,10 +53,10 @@ def test_answers_as_a_picture(ask: Asked) -> None:
         ({"dialogue": ["x" * 300_000]}, "the maximum is 200,000"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(ask: Asked, body: Any, said: str) -> None:
+def test_what_is_wrong_is_one_sentence(ask: Asked, body: Any, message: str) -> None:
     answer = ask("POST", "/v1/infer", json=body)
     assert answer.status_code == 422
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_a_service_without_a_graph_says_so(service: Callable[..., Asked]) -> None:
@@ -96,7 +96,7 @@ def test_judges_of_a_service(sample_graph: Path, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"question": "why"}, "unknown question 'why'"),
         ({"choices": ["one"]}, "choices"),
@@ -105,7 +105,7 @@ def test_judges_of_a_service(sample_graph: Path, tmp_path: Path, monkeypatch: py
         ({"choices": "one"}, "choices is a text; give a list of texts"),
     ],
 )
-def test_wrong_choices_are_one_sentence(ask: Asked, changed: Any, said: str) -> None:
+def test_wrong_choices_are_one_sentence(ask: Asked, changed: Any, message: str) -> None:
     answer = ask("POST", "/v1/choose", json=CHOICES | changed)
     assert answer.status_code == 422
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]

@@ -26,11 +26,11 @@ ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
 
 
 def test_an_id_is_kept_when_it_is_sane_and_made_when_not(ask: Asked) -> None:
-    kept = ask("GET", "/healthz", headers={"X-Request-ID": "run-7/item:3"})
-    assert kept.headers["x-request-id"] == "run-7/item:3"
-    made = {ask("GET", "/healthz", headers={"X-Request-ID": given}).headers["x-request-id"] for given in ("", "a b", "x" * 200)}
-    assert len(made) == 3
-    assert all(re.fullmatch(r"[0-9a-f]{16}-[0-9a-f]{8}", one) for one in made)
+    answer = ask("GET", "/healthz", headers={"X-Request-ID": "run-7/item:3"})
+    assert answer.headers["x-request-id"] == "run-7/item:3"
+    ids = {ask("GET", "/healthz", headers={"X-Request-ID": header}).headers["x-request-id"] for header in ("", "a b", "x" * 200)}
+    assert len(ids) == 3
+    assert all(re.fullmatch(r"[0-9a-f]{16}-[0-9a-f]{8}", request_id) for request_id in ids)
 
 
 def test_keys_open_what_is_locked(service: Callable[..., Asked], tmp_path: Path) -> None:
@@ -62,13 +62,13 @@ def test_a_key_that_is_taken_away_opens_nothing_more(
 ) -> None:
     monkeypatch.setattr(sys.modules[Keys.__module__], "_CHECK_SECONDS", 0.0)
     path = tmp_path / "keys"
-    (first, one), (second, two) = new_key("alice"), new_key("bob")
-    write_keys(path, [one])
+    (first, event), (second, two) = new_key("alice"), new_key("bob")
+    write_keys(path, [event])
     ask = service(keys=Keys(path))
-    asked = [lambda key=key: ask("GET", "/v1/info", headers={"X-API-Key": key}).status_code for key in (first, second)]
-    assert [one() for one in asked] == [200, 401]
+    requests = [lambda key=key: ask("GET", "/v1/info", headers={"X-API-Key": key}).status_code for key in (first, second)]
+    assert [event() for event in requests] == [200, 401]
     write_keys(path, [two])
-    assert [one() for one in asked] == [401, 200]
+    assert [event() for event in requests] == [401, 200]
 
 
 def test_files_of_keys_that_are_none(tmp_path: Path) -> None:
@@ -118,14 +118,14 @@ class Waiting(Scripted):
 def test_a_full_queue_is_a_429_and_what_waits_is_scored_together(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
     metric = Waiting()
     ask = service(Reasoner(index, [metric]), waiting_items=6)
-    one = ("POST", "/v1/score", {"items": [{"history": [], "response": "x"}]})
+    request = ("POST", "/v1/score", {"items": [{"history": [], "response": "x"}]})
     two = ("POST", "/v1/score", {"items": [{"history": [], "response": "x"}] * 2})
 
     async def arrive() -> list[httpx.Response]:
-        first = asyncio.create_task(ask._ask(one[0], one[1], {"json": one[2]}))
+        first = asyncio.create_task(ask._ask(request[0], request[1], {"json": request[2]}))
         while not metric.batches:
             await asyncio.sleep(0.01)
-        others = [asyncio.create_task(ask._ask(way, path, {"json": body})) for way, path, body in [one] * 4 + [two] * 3]
+        others = [asyncio.create_task(ask._ask(way, path, {"json": body})) for way, path, body in [request] * 4 + [two] * 3]
         while sum(other.done() for other in others) < 2:  # those for which there is no room
             await asyncio.sleep(0.01)
         assert "tacit_queue_items 6.0" in (await ask._ask("GET", "/metrics", {})).text
@@ -236,7 +236,9 @@ def test_the_first_requests_wait_while_the_engine_of_a_large_graph_opens(
         ping(answer)
 
     monkeypatch.setattr(health, "_ping", slow)
-    assert {found.status_code for found in ask.together([("GET", "/readyz", None), ("POST", "/v1/score", ITEM)] * 5)} == {200}
+    assert {response.status_code for response in ask.together([("GET", "/readyz", None), ("POST", "/v1/score", ITEM)] * 5)} == {
+        200
+    }
     assert health.up
 
 

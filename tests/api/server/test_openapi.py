@@ -60,7 +60,9 @@ CHECKS: list[Any] = [
 
 
 def test_all_operations_are_listed_here(document: Any) -> None:
-    assert {(found.ok().method.upper(), found.ok().path) for found in document.get_all_operations()} == set(OPERATIONS)
+    assert {(operation.ok().method.upper(), operation.ok().path) for operation in document.get_all_operations()} == set(
+        OPERATIONS
+    )
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)

@@ -29,21 +29,21 @@ def test_rows_are_the_librarys_byte_for_byte(ask: Asked, reasoner: Reasoner) -> 
         (7, HISTORY, "?" * 300_000),
     ]
     sent = [
-        {"id": name, "history": history, "response": response, "references": (list(rest) or [[]])[0]}
-        for name, history, response, *rest in items
+        {"id": name, "history": history, "response": response, "references": (list(extra) or [[]])[0]}
+        for name, history, response, *extra in items
     ]
     for explain in (False, True):
         answer = ask("POST", "/v1/score", json={"items": sent, "explain": explain})
         assert answer.status_code == 200
         rows = [row.to_dict(explain) for row in reasoner.stream(items, explain=explain)]
-        got = orjson.loads(answer.content)["items"]
-        assert orjson.dumps(got) == orjson.dumps(rows)
-        assert "the maximum is 200,000" in got[3]["error"]
+        returned_rows = orjson.loads(answer.content)["items"]
+        assert orjson.dumps(returned_rows) == orjson.dumps(rows)
+        assert "the maximum is 200,000" in returned_rows[3]["error"]
 
 
 def test_items_without_an_id_bear_their_place(ask: Asked) -> None:
     answer = ask("POST", "/v1/score", json={"items": [{"history": [], "response": "a dog"}] * 3, "metrics": ["length"]})
-    assert [(row["id"], row["scores"]) for row in answer.json()["items"]] == [(place, {"length": 2.0}) for place in (1, 2, 3)]
+    assert [(row["id"], row["scores"]) for row in answer.json()["items"]] == [(line, {"length": 2.0}) for line in (1, 2, 3)]
 
 
 def test_an_item_without_a_list_is_answered_with_the_right_body(ask: Asked) -> None:
@@ -59,31 +59,31 @@ def test_an_item_without_a_list_is_answered_with_the_right_body(ask: Asked) -> N
 @given(st.lists(st.tuples(st.lists(TEXTS, max_size=3), TEXTS), min_size=1, max_size=40))
 def test_whoever_asks_beside_changes_nothing(ask: Asked, reasoner: Reasoner, items: list[tuple[list[str], str]]) -> None:
     requests = [
-        ("POST", "/v1/score", {"items": [{"history": history, "response": response}], "explain": bool(place % 2)})
-        for place, (history, response) in enumerate(items)
+        ("POST", "/v1/score", {"items": [{"history": history, "response": response}], "explain": bool(index % 2)})
+        for index, (history, response) in enumerate(items)
     ]
     answers = ask.together(requests)
-    for place, ((history, response), answer) in enumerate(zip(items, answers, strict=True)):
-        [row] = reasoner.stream([(1, history, response)], explain=bool(place % 2))
-        assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict(bool(place % 2))))]}
+    for index, ((history, response), answer) in enumerate(zip(items, answers, strict=True)):
+        [row] = reasoner.stream([(1, history, response)], explain=bool(index % 2))
+        assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict(bool(index % 2))))]}
 
 
 def test_a_long_request_and_short_ones_share_the_batches(service: Callable[..., Asked], reasoner: Reasoner) -> None:
     ask = service(batch_items=5, batch_characters=60)
-    long = {"items": [{"history": HISTORY, "response": f"{RESPONSE} {place}"} for place in range(100)]}
-    short = [{"items": [{"history": HISTORY, "response": f"soup {place}"}]} for place in range(20)]
+    long = {"items": [{"history": HISTORY, "response": f"{RESPONSE} {index}"} for index in range(100)]}
+    short = [{"items": [{"history": HISTORY, "response": f"soup {index}"}]} for index in range(20)]
     answers = ask.together([("POST", "/v1/score", body) for body in (long, *short)])
     for body, answer in zip((long, *short), answers, strict=True):
-        rows = reasoner.stream((place, item["history"], item["response"]) for place, item in enumerate(body["items"], 1))
+        rows = reasoner.stream((index, item["history"], item["response"]) for index, item in enumerate(body["items"], 1))
         assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict())) for row in rows]}
 
 
 def test_the_explanation_is_the_librarys(ask: Asked, reasoner: Reasoner) -> None:
     answer = ask("POST", "/v1/explain", json={"history": HISTORY, "response": RESPONSE})
-    told = answer.json()["explanations"]
+    explanations = answer.json()["explanations"]
     for name, explanation in reasoner.explain(HISTORY, RESPONSE).items():
-        assert told[name].pop("svg") == explanation.svg()
-        assert told[name] == json.loads(orjson.dumps(explanation.to_dict()))
+        assert explanations[name].pop("svg") == explanation.svg()
+        assert explanations[name] == json.loads(orjson.dumps(explanation.to_dict()))
     assert "other" not in answer.json()
     both = ask("POST", "/v1/explain", json={"history": HISTORY, "response": "x", "other": RESPONSE}).json()
     assert both["other"] == answer.json()["explanations"]

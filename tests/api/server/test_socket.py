@@ -37,8 +37,8 @@ def exchange(port: int, *parts: bytes, pause: float = 0.0, patience: float = 15.
         except OSError:
             pass  # the other end has had enough, and may have said why
         try:
-            while found := connection.recv(65_536):
-                answer += found
+            while received := connection.recv(65_536):
+                answer += received
         except ConnectionError:
             pass
     return answer
@@ -147,18 +147,18 @@ def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
             process.terminate()
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0
-    told = [(event["level"], event["event"], event["status"]) for event in map(json.loads, errors.splitlines())]
-    assert told == [("warning", "request", 504)]
+    logged = [(event["level"], event["event"], event["status"]) for event in map(json.loads, errors.splitlines())]
+    assert logged == [("warning", "request", 504)]
 
 
 def test_keys_from_the_command_line_open_the_service_and_sigterm_finishes_what_runs(
     tacit: Tacit, sample_graph: str, tmp_path: Path
 ) -> None:
     keys = tmp_path / "keys"
-    made = tacit("keys", "add", keys, "alice")
-    key = made.out.strip()
-    assert made.status == 0
-    assert key not in made.err
+    outcome = tacit("keys", "add", keys, "alice")
+    key = outcome.out.strip()
+    assert outcome.status == 0
+    assert key not in outcome.err
     assert tacit("keys", "list", keys, "--json").json == [{"id": key.split("_")[1], "name": "alice"}]
     slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
     with serving(sample_graph, "--keys", str(keys)) as service, httpx.Client(base_url=service.url, timeout=60) as client:

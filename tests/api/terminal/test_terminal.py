@@ -205,9 +205,9 @@ def test_meter_watches_work_that_does_not_report(capsys: pytest.CaptureFixture[s
         while len(seen) < 2:
             time.sleep(0.01)
     assert meter.number == 7
-    told = capsys.readouterr().err
-    assert told.startswith("file.csv: 100% (1.0 kB of 1.0 kB), 7 rows, ")
-    assert told.endswith("finishing\n")
+    shown = capsys.readouterr().err
+    assert shown.startswith("file.csv: 100% (1.0 kB of 1.0 kB), 7 rows, ")
+    assert shown.endswith("finishing\n")
     with Meter("file.csv", 1000, watch=watch, quiet=True):
         time.sleep(0.05)
     assert capsys.readouterr().err == ""

@@ -73,7 +73,7 @@ def _same(index: IndexGraph, oracle: OracleGraph, uris: list[str]) -> None:
             for limit in (None, 0, 1, 3):
                 assert index.neighbours(concept, hop, limit) == oracle.neighbours(concept, hop, limit)
                 numbers = index.neighbours_of_ids(index.ids([concept, "/c/en/nowhere"]), hop, limit or 0).tolist()
-                best = [one.uri for one in oracle.neighbours(concept, hop, limit or 0)]
+                best = [neighbour.uri for neighbour in oracle.neighbours(concept, hop, limit or 0)]
                 assert [[index.uri(node) for node in row if node >= 0] for row in numbers] == [best, []]
             for relations in ([], ["IsA"], ["UsedFor", "IsA"], ["Nowhere"]):
                 assert index.neighbours(concept, hop, 4, relations) == oracle.neighbours(concept, hop, 4, relations)
@@ -81,11 +81,11 @@ def _same(index: IndexGraph, oracle: OracleGraph, uris: list[str]) -> None:
         for hops in (1, 2):
             assert index.triples_between(ones, twos, hops) == oracle.triples_between(ones, twos, hops)
             assert index.count_triples(ones, twos, hops) == oracle.count_triples(ones, twos, hops)
-    for one in uris[:5]:
+    for neighbour in uris[:5]:
         for two in uris[3:9]:
             for limit in (0, 1, 2, 10):
-                assert index.paths(one, two, limit=limit) == oracle.paths(one, two, limit=limit)
-            assert index.paths(one, two, 2) == oracle.paths(one, two, 2)
+                assert index.paths(neighbour, two, limit=limit) == oracle.paths(neighbour, two, limit=limit)
+            assert index.paths(neighbour, two, 2) == oracle.paths(neighbour, two, 2)
 
 
 @settings(max_examples=40, deadline=None)
@@ -104,16 +104,16 @@ def test_many_sets_are_counted_as_one_by_one(rows: list[Assertion], pairs: list[
     oracle = OracleGraph(rows)
     with TemporaryDirectory() as folder, open_index_directory(build_from_rows(rows, FilePath(folder) / "index")) as index:
         for hops in (1, 2):
-            found = index.count_triples_many(pairs, hops)
-            assert found.shape == (len(pairs), 2)
-            assert found.tolist() == [list(oracle.count_triples(*one, hops)) for one in pairs]
-            assert found.tolist() == [list(index.count_triples(*one, hops)) for one in pairs]
-            assert found.tolist() == count_triples_many(oracle, pairs, hops).tolist()
-            for count, column in zip(COUNTS, found.T.tolist(), strict=True):
-                chains = [counted_chains(index, *one, hops, count) for one in pairs]
+            counts = index.count_triples_many(pairs, hops)
+            assert counts.shape == (len(pairs), 2)
+            assert counts.tolist() == [list(oracle.count_triples(*pair, hops)) for pair in pairs]
+            assert counts.tolist() == [list(index.count_triples(*pair, hops)) for pair in pairs]
+            assert counts.tolist() == count_triples_many(oracle, pairs, hops).tolist()
+            for count, column in zip(COUNTS, counts.T.tolist(), strict=True):
+                chains = [counted_chains(index, *pair, hops, count) for pair in pairs]
                 assert list(map(len, chains)) == column
-                assert chains == [counted_chains(oracle, *one, hops, count) for one in pairs]
-                assert [counted_chains(index, *one, hops, count, 2) for one in pairs] == [some[:2] for some in chains]
+                assert chains == [counted_chains(oracle, *pair, hops, count) for pair in pairs]
+                assert [counted_chains(index, *pair, hops, count, 2) for pair in pairs] == [some[:2] for some in chains]
         with pytest.raises(InputError, match="3 hops"):
             index.count_triples_many(pairs, 3)  # type: ignore[arg-type]
 
@@ -129,7 +129,7 @@ def test_many_sets_between_hubs(exponent: float, tmp_path: FilePath) -> None:
         pairs.append((sides[0], sides[1]))
     with open_index_directory(build_from_rows(rows, tmp_path / "index")) as index:
         for hops in (1, 2):
-            want = [list(oracle.count_triples(*one, hops)) for one in pairs]
+            want = [list(oracle.count_triples(*pair, hops)) for pair in pairs]
             assert index.count_triples_many(pairs, hops).tolist() == want  # type: ignore[arg-type]
 
 
@@ -155,9 +155,9 @@ def test_every_kind_of_label(
     oracle = OracleGraph(rows)
     uris = [f"/c/en/n{number}" for number in range(0, 400, 3)]
     with open_index_directory(build_from_rows(rows, tmp_path / "index")) as index:
-        for most in (3, 6):
-            want = oracle.hop_distances(uris, uris, most)
-            assert np.array_equal(index.hop_distances(uris, uris, most), want)
+        for hops in (3, 6):
+            want = oracle.hop_distances(uris, uris, hops)
+            assert np.array_equal(index.hop_distances(uris, uris, hops), want)
             ones, twos = zip(*((a, b) for a in uris for b in uris), strict=True)
-            assert index.hop_pairs(ones, twos, most).tolist() == want.ravel().tolist()
+            assert index.hop_pairs(ones, twos, hops).tolist() == want.ravel().tolist()
         _same(index, oracle, [f"/c/en/n{number}" for number in (0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144)])

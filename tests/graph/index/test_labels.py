@@ -28,39 +28,45 @@ def labelled(edges: list[tuple[int, int]], nodes: int, groups: int, budget: int)
     rank = np.concatenate([first, others[np.argsort(-degree[others], kind="stable")]])
     number = np.empty(nodes, dtype=np.int32)
     number[rank] = np.arange(nodes, dtype=np.int32)
-    arcs = sorted({pair for one, two in zip(number[head], number[tail], strict=True) for pair in ((one, two), (two, one))})
+    arcs = sorted(
+        {
+            pair
+            for head_number, two in zip(number[head], number[tail], strict=True)
+            for pair in ((head_number, two), (two, head_number))
+        }
+    )
     indptr = np.zeros(nodes + 1, dtype=np.int32)
-    np.cumsum(np.bincount([one for one, _ in arcs], minlength=nodes), out=indptr[1:])
+    np.cumsum(np.bincount([head_number for head_number, _ in arcs], minlength=nodes), out=indptr[1:])
     neighbour = np.array([two for _, two in arcs], dtype=np.int32)
     return build_labels(indptr, neighbour, [len(group) for group in hubs], budget), indptr, neighbour, number
 
 
-def asserted_exact(edges: list[tuple[int, int]], nodes: int, groups: int, budget: int, most: int = MAX_HOPS) -> Labels:
+def asserted_exact(edges: list[tuple[int, int]], nodes: int, groups: int, budget: int, max_hops: int = MAX_HOPS) -> Labels:
     """Assert that the distances of all pairs are those of networkx."""
     labels, indptr, neighbour, number = labelled(edges, nodes, groups, budget)
     graph = nx.Graph(edges)
     graph.add_nodes_from(range(nodes))
     want = np.full((nodes, nodes), -1, dtype=np.int8)
-    for one, reached in nx.all_pairs_shortest_path_length(graph, cutoff=most):
+    for source, reached in nx.all_pairs_shortest_path_length(graph, cutoff=max_hops):
         for two, hops in reached.items():
-            want[one, two] = hops
+            want[source, two] = hops
     ones, twos = (number[part.reshape(-1)] for part in np.indices((nodes, nodes)))
-    got = np.empty(nodes * nodes, dtype=np.int8)
-    pair_distances(indptr, neighbour, labels, ones, twos, most, new_scratch(nodes), got)
-    np.testing.assert_array_equal(got.reshape(nodes, nodes), want)
+    distances = np.empty(nodes * nodes, dtype=np.int8)
+    pair_distances(indptr, neighbour, labels, ones, twos, max_hops, new_scratch(nodes), distances)
+    np.testing.assert_array_equal(distances.reshape(nodes, nodes), want)
     return labels
 
 
 @given(
     seed=st.integers(0, 10**6), nodes=st.integers(2, 40), density=st.floats(0.5, 3),
-    groups=st.integers(0, 4), per_node=st.sampled_from([0, 1, 2, 64]), most=st.integers(1, MAX_HOPS),
+    groups=st.integers(0, 4), per_node=st.sampled_from([0, 1, 2, 64]), max_hops=st.integers(1, MAX_HOPS),
 )  # fmt: skip
-def test_distances_are_exact(seed: int, nodes: int, density: float, groups: int, per_node: int, most: int) -> None:
+def test_distances_are_exact(seed: int, nodes: int, density: float, groups: int, per_node: int, max_hops: int) -> None:
     """Whatever the labels cover; the rest is searched."""
     random = np.random.default_rng(seed)
     ends = random.integers(0, nodes, (max(1, int(density * nodes)), 2))
-    edges = [(int(one), int(two)) for one, two in ends if one != two] or [(0, 1)]
-    asserted_exact(edges, nodes, groups, per_node * nodes, most)
+    edges = [(int(source), int(two)) for source, two in ends if source != two] or [(0, 1)]
+    asserted_exact(edges, nodes, groups, per_node * nodes, max_hops)
 
 
 @pytest.mark.parametrize(("budget", "whole"), [(0, False), (300, False), (100 * 200, True)])

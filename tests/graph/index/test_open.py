@@ -87,8 +87,8 @@ def test_a_servers_index_lies_in_the_cache_and_others_stay(
 
 def test_assertions_come_back_equal_in_every_field(tmp_path: Path) -> None:
     with open_index_directory(build_from_rows(ROWS, tmp_path / "x")) as index:
-        found = index.triples_between(["/c/en/dog", "/c/en/cat"], ["/c/en/bark", "/c/en/pet"])
-    assert sorted(path.assertions[0] for path in found) == sorted(ROWS[:3])
+        triples = index.triples_between(["/c/en/dog", "/c/en/cat"], ["/c/en/bark", "/c/en/pet"])
+    assert sorted(path.assertions[0] for path in triples) == sorted(ROWS[:3])
 
 
 def test_names_complete_in_order(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_an_index_of_another_graph_in_its_place_is_not_used(store: _Watched) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "value"),
+    ("name", "position", "value"),
     [
         ("indptr", -1, 10_000), ("indptr", 1, -1), ("neighbour", 0, 10_000), ("relation", 0, 255), ("weight", -1, 255),
         ("provenance", 0, 255), ("rank", 0, -1), ("node_of_key", 0, 10_000), ("text_start", -1, 10_000),
@@ -215,14 +215,14 @@ def test_an_index_of_another_graph_in_its_place_is_not_used(store: _Watched) -> 
     ],
 )  # fmt: skip
 def test_an_index_too_large_to_verify_whole_has_its_bounds_checked(
-    name: str, place: int, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, position: int, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage, "WHOLE", 0)
     folder = build_from_rows(ROWS, tmp_path / "x")
     open_index_directory(folder).close()
     header, arrays = open_arrays(folder)
     changed = {one: array.copy() for one, array in arrays.items()}
-    changed[name].reshape(-1)[place] = value
+    changed[name].reshape(-1)[position] = value
     facts = {one: header[one] for one in ("manifest", "counts", "relations", "covered")}
     facts["arrays"] = write_arrays(folder, changed)
     (folder / "header.json").unlink()

@@ -99,8 +99,8 @@ def test_every_pattern_selects_what_fits(block: int, sorted_at_once: int, monkey
                 assert index.relations_in(pattern) == sorted({row.relation for row in wanted})
                 assert index.select(pattern, 0, 0) == index.select(pattern, len(wanted), 5) == []
             for uri in ("/c/en", "/c/en/dog", "/c", "/c/en/cat", "/c/en/dog/n", ""):
-                found = [index.uri(int(node)) for node in index.ids_below(uri)]
-                assert found == [one for one in sorted(index.uris()) if begins(one, uri)]
+                uris = [index.uri(int(node)) for node in index.ids_below(uri)]
+                assert uris == [one for one in sorted(index.uris()) if begins(one, uri)]
 
     checked()
 

@@ -53,15 +53,15 @@ print("numba" in sys.modules, answers() == plain, plain[0], plain[1])
 
 
 @pytest.mark.parametrize(
-    ("spent", "kept", "kind"),
+    ("spent", "announced", "kind"),
     [
         (0.0, True, NumpySearches), (0.6, True, CompiledSearches), (0.6, False, NumpySearches), (5.1, False, CompiledSearches),
     ],
 )  # fmt: skip
 def test_compiled_searches_are_taken_when_plain_ones_took_as_long_as_they_need_to_start(
-    spent: float, kept: bool, kind: type, index: IndexGraph, monkeypatch: pytest.MonkeyPatch
+    spent: float, announced: bool, kind: type, index: IndexGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.graph.index.compiled_searches.kept_on_disk", lambda: kept)
+    monkeypatch.setattr("tacit.graph.index.compiled_searches.kept_on_disk", lambda: announced)
     assert _asked(index) is NumpySearches
     index.searches._spent = spent
     assert _asked(index) is kind
@@ -90,11 +90,11 @@ def test_compiling_is_announced_once_and_its_result_kept(tmp_path: Path) -> None
         "print(two(1))\n"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    for said in (1, 0):
+    for delay in (1, 0):
         done = subprocess.run([sys.executable, str(module)], check=True, capture_output=True, text=True, env=environment)
         assert done.stdout == "3\n"
-        assert done.stderr.count("tacit: compiling searches for this processor") == said
-        assert done.stderr.count("\n") == said
+        assert done.stderr.count("tacit: compiling searches for this processor") == delay
+        assert done.stderr.count("\n") == delay
 
 
 def test_without_a_place_for_machine_code_it_is_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

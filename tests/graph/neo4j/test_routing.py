@@ -41,13 +41,13 @@ def test_what_was_written_is_read_back_wherever_that_is(neo4j_url: str, monkeypa
     with opened(neo4j_url, sessions, monkeypatch) as graph:
         assert isinstance(graph, Neo4jGraph)
         graph.load(ROWS)
-        assert {one["default_access_mode"] for one in sessions} == {"WRITE"}
-        assert len({id(one["bookmark_manager"]) for one in sessions}) == 1
+        assert {session["default_access_mode"] for session in sessions} == {"WRITE"}
+        assert len({id(session["bookmark_manager"]) for session in sessions}) == 1
         sessions.clear()
         read(graph)
         assert len(sessions) >= 4
-        assert {one["default_access_mode"] for one in sessions} == {"READ"}
-        assert all(one["bookmarks"].raw_values == graph._server.bookmarks.raw_values for one in sessions)
+        assert {session["default_access_mode"] for session in sessions} == {"READ"}
+        assert all(session["bookmarks"].raw_values == graph._server.bookmarks.raw_values for session in sessions)
         assert len(graph._server.bookmarks.raw_values) == 1
 
 
@@ -58,5 +58,5 @@ def test_who_only_reads_waits_for_nobody(neo4j_url: str, monkeypatch: pytest.Mon
     with opened(neo4j_url, sessions, monkeypatch) as reader:
         assert isinstance(reader, Neo4jGraph)
         read(reader)
-        assert {one["default_access_mode"] for one in sessions} == {"READ"}
-        assert not any(one["bookmarks"] for one in sessions)
+        assert {session["default_access_mode"] for session in sessions} == {"READ"}
+        assert not any(session["bookmarks"] for session in sessions)

@@ -344,8 +344,8 @@ def test_standard_wording_gives_what_the_standard_says(graph: Path, name: str, r
 
 
 def test_shortest_path_is_a_shortest_one(graph: Path) -> None:
-    found = run_embedded(graph, TEXTBOOK["shortest path"])
-    assert found.rows == ((2, ["puppy", "dog", "bone"]),)
+    result = run_embedded(graph, TEXTBOOK["shortest path"])
+    assert result.rows == ((2, ["puppy", "dog", "bone"]),)
     assert run_embedded(graph, TEXTBOOK["shortest path that is not there"]).rows == ()
 
 

@@ -92,9 +92,9 @@ def test_benign_query_gives_the_same_as_embedded(driver: Any, graph: Path, query
 
 @pytest.mark.parametrize("name", [*TEXTBOOK, *EQUAL])
 def test_textbook_query_gives_the_same_as_embedded(driver: Any, graph: Path, name: str) -> None:
-    found = run_neo4j(driver, None, (TEXTBOOK | EQUAL)[name])
+    result = run_neo4j(driver, None, (TEXTBOOK | EQUAL)[name])
     if name not in NOT_EMBEDDED:
-        assert found == run_embedded(graph, (TEXTBOOK | EQUAL)[name])
+        assert result == run_embedded(graph, (TEXTBOOK | EQUAL)[name])
 
 
 def test_explain_plans_and_does_not_run(driver: Any) -> None:

@@ -79,7 +79,7 @@ class Fixed:
 
         def score(number: int, places: Sequence[int]) -> np.ndarray:
             assert number not in learnt, "a scorer judges only what it did not learn from"
-            assert self.instances[number].id not in {self.instances[one].id for one in learnt}, (
+            assert self.instances[number].id not in {self.instances[instance].id for instance in learnt}, (
                 "nor another instance of the dialogue"
             )
             return np.array([self.scores[number][place] for place in places])
@@ -89,19 +89,21 @@ class Fixed:
 
 def test_rounds_by_hand() -> None:
     """Right answer 1.0; candidates 0, 0.5 and 2: each round swaps one, until both that are left score highest."""
-    few = [instance(number, wrong=("a moon", "a star", "a sky")) for number in (0, 2)]
-    problem = make_problem(few, wrong=1, elsewhere=0)
+    instances = [instance(number, wrong=("a moon", "a star", "a sky")) for number in (0, 2)]
+    problem = make_problem(instances, wrong=1, elsewhere=0)
     scores = {0: [1.0, 0.0, 0.5, 2.0], 1: [1.0, 2.0, 3.0, 4.0]}
-    fixed = Fixed(few, scores)
-    found = filter_choices(problem, fixed, wrong=1, number_of_folds=2, rounds=9, stable=0.0)
-    assert found.wrong[0] == (3,)
-    start = found.rounds[0].accuracy
-    assert found.before.value == start
-    assert found.after.value == 0.0
-    assert found.stable
-    assert [one.accuracy for one in found.rounds[-3:]] == [0.0, 0.0, 0.0]
-    assert found.rounds[-1] == Round(len(found.rounds), 0.0, 0)
-    short = filter_choices(problem, Fixed(few, {0: [9.0, 0, 0, 0], 1: [9.0, 0, 0, 0]}), wrong=1, number_of_folds=2, rounds=1)
+    fixed = Fixed(instances, scores)
+    filtered = filter_choices(problem, fixed, wrong=1, number_of_folds=2, rounds=9, stable=0.0)
+    assert filtered.wrong[0] == (3,)
+    start = filtered.rounds[0].accuracy
+    assert filtered.before.value == start
+    assert filtered.after.value == 0.0
+    assert filtered.stable
+    assert [one.accuracy for one in filtered.rounds[-3:]] == [0.0, 0.0, 0.0]
+    assert filtered.rounds[-1] == Round(len(filtered.rounds), 0.0, 0)
+    short = filter_choices(
+        problem, Fixed(instances, {0: [9.0, 0, 0, 0], 1: [9.0, 0, 0, 0]}), wrong=1, number_of_folds=2, rounds=1
+    )
     assert short.rounds == (Round(1, 1.0, 0), Round(2, 1.0, 0)), "nothing is harder"
     assert not short.stable
 
@@ -110,7 +112,7 @@ def test_folds_never_share_a_dialogue(problem: Problem) -> None:
     fixed = Fixed(INSTANCES, {number: np.linspace(0, 1, 24)[::-1].tolist() for number in range(24)})
     filter_choices(problem, fixed, wrong=2, number_of_folds=5, rounds=2)
     assert len(fixed.learnt) == (3 + 2) * 5
-    assert all(0 < len(one) < 24 for one in fixed.learnt)
+    assert all(0 < len(fold) < 24 for fold in fixed.learnt)
 
 
 def test_candidates() -> None:
@@ -157,8 +159,8 @@ def test_records_with_answers() -> None:
         answered({"ID": "d", "Dialogue": ["A: Hi"]}, 1)
     problem = make_problem([read], wrong=3)
     record = record_of(problem, Filtered(((2, 3, 4),), (), None, None, 0.0, False), 0)  # type: ignore[arg-type]
-    assert [record["Choices"][place] for place in record["Human Written Answer"]] == ["c"]
-    assert [record["Choices"][place] for place in record["Correct Answers"]] in (["b", "c"], ["c", "b"])
+    assert [record["Choices"][index] for index in record["Human Written Answer"]] == ["c"]
+    assert [record["Choices"][index] for index in record["Correct Answers"]] in (["b", "c"], ["c", "b"])
 
 
 def test_an_encoder_learns_and_its_kind_is_checked(problem: Problem, tmp_path: Path) -> None:

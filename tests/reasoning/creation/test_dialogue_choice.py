@@ -37,13 +37,18 @@ def test_limits(turns: list[str], left: Left | None) -> None:
 
 
 def test_the_first_of_duplicates_is_chosen() -> None:
-    one = dialogue(6)
-    near = [*one[:5], one[5] + " seven"]
-    assert choose_dialogues([dialogue(3), near, one, dialogue(7, "a b c d e f")]) == [Left.FEW, None, Left.DUPLICATE, None]
-    assert choose_dialogues([near, one], Limits(cosine=1.1)) == [None, None]
+    dialogue_of_six = dialogue(6)
+    near = [*dialogue_of_six[:5], dialogue_of_six[5] + " seven"]
+    assert choose_dialogues([dialogue(3), near, dialogue_of_six, dialogue(7, "a b c d e f")]) == [
+        Left.FEW,
+        None,
+        Left.DUPLICATE,
+        None,
+    ]
+    assert choose_dialogues([near, dialogue_of_six], Limits(cosine=1.1)) == [None, None]
     assert counts([Left.FEW, None, Left.DUPLICATE])["duplicate of an earlier dialogue"] == 1
     with pytest.raises(InputError, match="give one above 0"):
-        choose_dialogues([one], Limits(cosine=0))
+        choose_dialogues([dialogue_of_six], Limits(cosine=0))
 
 
 @pytest.mark.parametrize("least", [0.3, 0.6, 0.87])
@@ -52,18 +57,18 @@ def test_duplicates_are_those_found_by_comparing_all_pairs(least: float) -> None
     words = [f"w{number}" for number in range(12)]
     rows = [[" ".join(rng.choices(words, k=6)) for _ in range(5)] for _ in range(60)]
     weights = TfIdf(words_of(" ".join(row)) for row in rows)
-    kept: list[dict[str, float]] = []
+    distinct: list[dict[str, float]] = []
     expected = []
     for row in rows:
         vector = weights.vector(words_of(" ".join(row)))
-        copy = any(cosine(vector, other) >= least for other in kept)
+        copy = any(cosine(vector, other) >= least for other in distinct)
         expected.append(Left.DUPLICATE if copy else None)
         if not copy:
-            kept.append(vector)
-    found = choose_dialogues(rows, Limits(cosine=least))
-    assert found == expected
-    assert None in found
-    assert Left.DUPLICATE in found
+            distinct.append(vector)
+    chosen = choose_dialogues(rows, Limits(cosine=least))
+    assert chosen == expected
+    assert None in chosen
+    assert Left.DUPLICATE in chosen
 
 
 def test_weights_by_hand() -> None:

@@ -54,7 +54,7 @@ def test_lexrank_is_networkx_pagerank(damping: float) -> None:
     likeness[4] = likeness[:, 4] = 0
     graph = networkx.from_numpy_array(likeness)
     expected = networkx.pagerank(graph, alpha=damping, weight="weight", tol=1e-12, max_iter=1_000)
-    assert lexrank(likeness, damping=damping) == pytest.approx([expected[place] for place in range(7)], abs=1e-9)
+    assert lexrank(likeness, damping=damping) == pytest.approx([expected[index] for index in range(7)], abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_lexrank_is_networkx_pagerank(damping: float) -> None:
 )
 def test_numbers_by_length(turns: int, number: tuple[int, int]) -> None:
     assert number_of_targets(turns) == number
-    words = [f"{name} {' '.join('abcdefghijklmno'[:place])}" for place, name in enumerate("ABCDEFGHIJKLMNO"[:turns])]
+    words = [f"{name} {' '.join('abcdefghijklmno'[:index])}" for index, name in enumerate("ABCDEFGHIJKLMNO"[:turns])]
     drawn = {len(choose_targets(words, weights_of(words), Random(seed))) for seed in range(60)}
     assert drawn == (set(range(number[0], number[1] + 1)) if turns > 1 else {1})
 
@@ -75,7 +75,7 @@ def test_segments() -> None:
 
 
 def test_targets_of_a_dialogue() -> None:
-    found = Counter()
+    counts = Counter()
     for seed in range(200):
         targets = choose_targets(DIALOGUE, weights_of(DIALOGUE), Random(seed))
         places = [target.turn for target in targets]
@@ -86,10 +86,10 @@ def test_targets_of_a_dialogue() -> None:
         assert len(parts) == len(set(parts)) == len(targets) // 2, "each from another segment"
         kinds = {target.turn: target.kind for target in targets}
         assert 3 in kinds or Kind.OWN not in kinds.values(), "the longest comes first"
-        found.update(kinds.items())
-    own = {place for place, kind in found if kind is Kind.OWN}
+        counts.update(kinds.items())
+    own = {target_index for target_index, kind in counts if kind is Kind.OWN}
     assert own == {0, 2, 3, 7}, "then those with I'm and I'll, and the next longest where these are taken"
-    central = {place for place, kind in found if kind is Kind.CENTRAL}
+    central = {target_index for target_index, kind in counts if kind is Kind.CENTRAL}
     assert central <= {0, 1, 3, 5, 7}
     assert choose_targets(["", "..."], weights_of(["a"]), Random(0)) == []
 
@@ -99,10 +99,10 @@ def test_shares_of_questions() -> None:
     number = Counter()
     both = 0
     for _ in range(DRAWS):
-        asked = questions_for(Kind.CENTRAL, rng)
-        assert list(asked) == sorted(asked, key=list(Question).index)
-        number.update(asked)
-        both += {Question.CAUSE, Question.PREREQUISITE} <= set(asked)
+        questions = questions_for(Kind.CENTRAL, rng)
+        assert list(questions) == sorted(questions, key=list(Question).index)
+        number.update(questions)
+        both += {Question.CAUSE, Question.PREREQUISITE} <= set(questions)
     shares = {question: count / DRAWS for question, count in number.items()}
     assert shares == pytest.approx({Question.CAUSE: 0.72, Question.SUBSEQUENT: 0.8, Question.PREREQUISITE: 0.4}, abs=0.025)
     assert both / DRAWS == pytest.approx(0.12, abs=0.02)
@@ -112,9 +112,9 @@ def test_motivation_and_reaction_follow_the_kind() -> None:
     rng = Random(0)
     for kind in Kind:
         for _ in range(20):
-            asked = questions_for(kind, rng)
-            assert (Question.MOTIVATION in asked) == (kind is Kind.OWN)
-            assert (Question.REACTION in asked) == (kind is Kind.LAST)
+            questions = questions_for(kind, rng)
+            assert (Question.MOTIVATION in questions) == (kind is Kind.OWN)
+            assert (Question.REACTION in questions) == (kind is Kind.LAST)
 
 
 def test_speakers_and_generators() -> None:

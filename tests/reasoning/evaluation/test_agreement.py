@@ -23,12 +23,12 @@ NAN = math.nan
 def world(items: int = 60, dataset: str = "d", seed: int = 0) -> list[Judged]:
     """Responses of three systems under two metrics, of which the second sees more of the rating."""
     rng = np.random.default_rng(seed)
-    found = []
+    rows = []
     for number in range(items):
         rating = float(rng.integers(2, 11)) / 2
         scores = {"weak": float(rng.normal() + 0.2 * rating), "strong": float(rng.normal() + rating)}
-        found.append(Judged(dataset, "abc"[number % 3], rating, scores))
-    return found
+        rows.append(Judged(dataset, "abc"[number % 3], rating, scores))
+    return rows
 
 
 def columns(items: Sequence[Judged], metric: str) -> tuple[np.ndarray, np.ndarray]:
@@ -85,8 +85,8 @@ def test_what_a_metric_cannot_judge_is_left_out_and_counted() -> None:
 )  # fmt: skip
 def test_undefined_correlations_are_null_with_a_note(scores: list[float], ratings: list[float], note: str) -> None:
     items = [
-        Judged("d", None, rating, {"m": score, "n": float(place)})
-        for place, (rating, score) in enumerate(zip(ratings, scores, strict=True))
+        Judged("d", None, rating, {"m": score, "n": float(index)})
+        for index, (rating, score) in enumerate(zip(ratings, scores, strict=True))
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -100,21 +100,21 @@ def test_undefined_correlations_are_null_with_a_note(scores: list[float], rating
 
 def test_a_conversation_is_resampled_as_a_whole() -> None:
     alone = world(30)
-    copies = [replace(item, conversation=place) for place, item in enumerate(alone) for _ in range(4)]
+    copies = [replace(item, conversation=index) for index, item in enumerate(alone) for _ in range(4)]
     expected = evaluate(alone, ["weak", "strong"], resamples=300)
-    found = evaluate(copies, ["weak", "strong"], resamples=300)
+    agreements = evaluate(copies, ["weak", "strong"], resamples=300)
     wider = evaluate([replace(item, conversation=None) for item in copies], ["weak", "strong"], resamples=300)
-    for one, four, apart in zip(expected, found, wider, strict=True):
-        assert (four.n, four.conversations, apart.conversations) == (4 * one.n, one.n, 4 * one.n)
+    for first, four, apart in zip(expected, agreements, wider, strict=True):
+        assert (four.n, four.conversations, apart.conversations) == (4 * first.n, first.n, 4 * first.n)
         # Pearson's r and tau-b do not change when every response counts four times; nor do their resamples
-        assert (four.pearson.low, four.pearson.high) == pytest.approx((one.pearson.low, one.pearson.high))
-        if one.system is None:
+        assert (four.pearson.low, four.pearson.high) == pytest.approx((first.pearson.low, first.pearson.high))
+        if first.system is None:
             assert (apart.pearson.high or 0) - (apart.pearson.low or 0) < 0.7 * (
                 (four.pearson.high or 0) - (four.pearson.low or 0)
             )
-    assert found[4].against is not None
+    assert agreements[4].against is not None
     assert expected[4].against is not None
-    assert found[4].against.difference["pearson"].p == pytest.approx(expected[4].against.difference["pearson"].p)
+    assert agreements[4].against.difference["pearson"].p == pytest.approx(expected[4].against.difference["pearson"].p)
 
 
 def test_the_paired_test_rejects_as_often_as_it_should() -> None:
@@ -127,9 +127,9 @@ def test_the_paired_test_rejects_as_often_as_it_should() -> None:
         scores = ratings + shared[1] + 0.1 * rng.normal(size=120), ratings + shared[2] + 0.1 * rng.normal(size=120)
         for way in rejected:
             items = [
-                Judged("d", None, float(ratings[place]), {"a": float(scores[0][place]), "b": float(scores[1][place])},
-                       place // 3 if way == "together" else None)
-                for place in range(120)
+                Judged("d", None, float(ratings[index]), {"a": float(scores[0][index]), "b": float(scores[1][index])},
+                       index // 3 if way == "together" else None)
+                for index in range(120)
             ]  # fmt: skip
             against = evaluate(items, ["a", "b"], resamples=200, by_system=False)[1].against
             assert against is not None
@@ -215,11 +215,11 @@ def test_seeds_and_order() -> None:
     items = world()
     first = evaluate(items, ["weak", "strong"], resamples=300, seed=1)
     assert first == evaluate(items, ["weak", "strong"], resamples=300, seed=1)
-    other = evaluate(items, ["weak", "strong"], resamples=300, seed=2)
-    assert first[0].pearson.value == other[0].pearson.value
-    assert first[0].pearson.low != other[0].pearson.low
-    for one, mixed in zip(first, evaluate(items[::-1], ["weak", "strong"], resamples=300, seed=1), strict=True):
-        assert [c.value for c in one.correlations] == pytest.approx([c.value for c in mixed.correlations])
+    second = evaluate(items, ["weak", "strong"], resamples=300, seed=2)
+    assert first[0].pearson.value == second[0].pearson.value
+    assert first[0].pearson.low != second[0].pearson.low
+    for left, mixed in zip(first, evaluate(items[::-1], ["weak", "strong"], resamples=300, seed=1), strict=True):
+        assert [c.value for c in left.correlations] == pytest.approx([c.value for c in mixed.correlations])
 
 
 def test_progress_reaches_its_end() -> None:

@@ -19,7 +19,7 @@ def test_items_are_paired_by_history_and_in_order_where_one_has_several() -> Non
     first = items(("a", "one"), ("b", "two"), ("a", "three"), ("c", "four"))
     second = items(("a", "five"), ("a", "six"), ("d", "seven"), ("b", "eight"))
     pairs, unmatched = match(first, second)
-    assert [(one.response, other.response) for one, other in pairs] == [("one", "five"), ("two", "eight"), ("three", "six")]
+    assert [(left.response, other.response) for left, other in pairs] == [("one", "five"), ("two", "eight"), ("three", "six")]
     assert unmatched == (1, 1)
 
 
@@ -27,11 +27,11 @@ def test_the_difference_by_hand() -> None:
     groups = np.arange(12)
     first = np.array([1.0, 2, 3, 4, 5, 6, 7, 8, 9, 10, np.nan, 1])
     second = np.array([2.0, 2, 2, 6, 5, 6, 7, 8, 9, 10, 1, np.nan])
-    found = paired_difference("m", first, second, groups)
-    assert (found.n, found.left_out, found.conversations) == (10, 2, 10)
-    assert (found.first, found.second, found.difference) == (5.5, pytest.approx(5.7), pytest.approx(0.2))
-    assert (found.wins, found.ties, found.losses) == (2, 7, 1)
-    assert found.gain == found.difference
+    difference = paired_difference("m", first, second, groups)
+    assert (difference.n, difference.left_out, difference.conversations) == (10, 2, 10)
+    assert (difference.first, difference.second, difference.difference) == (5.5, pytest.approx(5.7), pytest.approx(0.2))
+    assert (difference.wins, difference.ties, difference.losses) == (2, 7, 1)
+    assert difference.gain == difference.difference
     lower = paired_difference("m", first, second, groups, better="lower")
     assert (lower.wins, lower.losses, lower.gain) == (1, 2, pytest.approx(-0.2))
 
@@ -42,30 +42,32 @@ def test_the_interval_is_that_of_a_bootstrap_over_conversations() -> None:
     shared = random.normal(0.3, 1.0, 60)[groups]  # a conversation shifts all of its pairs
     first = random.normal(size=300)
     second = first + shared + random.normal(0, 0.1, 300)
-    found = paired_difference("m", first, second, groups)
+    difference = paired_difference("m", first, second, groups)
     means = np.array([(second - first)[groups == group].mean() for group in range(60)])
     by_scipy = stats.bootstrap((means,), np.mean, n_resamples=10_000, method="percentile", random_state=0).confidence_interval
-    assert found.low == pytest.approx(by_scipy.low, abs=0.02)
-    assert found.high == pytest.approx(by_scipy.high, abs=0.02)
-    assert found == paired_difference("m", first, second, groups)
-    few = paired_difference("m", first[:20], second[:20], groups[:20])
-    assert (few.conversations, few.low, few.p) == (4, None, None)
-    assert few.conversations < LEAST_CONVERSATIONS
+    assert difference.low == pytest.approx(by_scipy.low, abs=0.02)
+    assert difference.high == pytest.approx(by_scipy.high, abs=0.02)
+    assert difference == paired_difference("m", first, second, groups)
+    difference_of_twenty = paired_difference("m", first[:20], second[:20], groups[:20])
+    assert (difference_of_twenty.conversations, difference_of_twenty.low, difference_of_twenty.p) == (4, None, None)
+    assert difference_of_twenty.conversations < LEAST_CONVERSATIONS
 
 
 def test_systems_are_compared_with_their_largest_differences() -> None:
     first = items(("a", "one two three"), ("b", "one"), ("c", "one two"))
     second = items(("a", "one"), ("b", "one two three four"), ("c", "one two"), ("d", "one"))
     counted: list[int] = []
-    found = compare_systems(first, second, Reasoner(metrics=["length"]), largest=1, progress=counted.append)
-    (row,) = found.metrics
+    comparison = compare_systems(first, second, Reasoner(metrics=["length"]), largest=1, progress=counted.append)
+    (row,) = comparison.metrics
     assert (row.metric, row.n, row.difference, row.ties) == ("length", 3, pytest.approx(1 / 3), 1)
-    assert [(one.history, one.first_score.value, one.second_score.value) for one in found.largest] == [
+    assert [
+        (contrasted.history, contrasted.first_score.value, contrasted.second_score.value) for contrasted in comparison.largest
+    ] == [
         (("b",), 1, 4),
         (("a",), 3, 1),
     ]
-    assert (found.unmatched, sum(counted)) == ((0, 1), 6)
-    assert found == type(found).from_dict(found.to_dict())
+    assert (comparison.unmatched, sum(counted)) == ((0, 1), 6)
+    assert comparison == type(comparison).from_dict(comparison.to_dict())
 
 
 def test_without_a_shared_history_the_error_says_what_to_give() -> None:

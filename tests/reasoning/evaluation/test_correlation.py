@@ -36,14 +36,14 @@ def rated(items: int, seed: int = 0, grid: float = 0.5) -> tuple[Floats, Floats]
 
 def test_correlations_are_scipys() -> None:
     scores, ratings = rated(80)
-    for found, expected in zip(
+    for correlation, expected in zip(
         correlate(scores, ratings),
         (stats.pearsonr(scores, ratings), stats.spearmanr(scores, ratings), stats.kendalltau(scores, ratings)),
         strict=True,
     ):
-        assert found.value == pytest.approx(expected.statistic, abs=1e-14)
-        assert found.p == pytest.approx(expected.pvalue, rel=1e-12)
-        assert (found.low, found.high) == (None, None)
+        assert correlation.value == pytest.approx(expected.statistic, abs=1e-14)
+        assert correlation.p == pytest.approx(expected.pvalue, rel=1e-12)
+        assert (correlation.low, correlation.high) == (None, None)
 
 
 def test_correlations_by_hand() -> None:
@@ -58,9 +58,9 @@ def test_correlations_by_hand() -> None:
 @pytest.mark.parametrize("items", [3, 4, 17, 60])
 def test_each_resample_is_what_scipy_says_of_its_items(items: int, grid: float) -> None:
     scores, ratings = rated(items, items, grid)
-    found = correlations(scores, ratings, resamples=25, seed=11)
+    resampled = correlations(scores, ratings, resamples=25, seed=11)
     swapped = correlations(ratings, scores, resamples=25, seed=11)
-    for number, row in enumerate(found):
+    for number, row in enumerate(resampled):
         drawn = counts(items, 11, number)
         assert drawn.sum() == items
         x, y = np.repeat(scores, drawn), np.repeat(ratings, drawn)
@@ -69,7 +69,7 @@ def test_each_resample_is_what_scipy_says_of_its_items(items: int, grid: float) 
             continue
         expected = [stats.pearsonr(x, y).statistic, stats.spearmanr(x, y).statistic, stats.kendalltau(x, y).statistic]
         np.testing.assert_allclose(row, expected, atol=1e-12)
-    np.testing.assert_allclose(found, swapped, atol=1e-12)
+    np.testing.assert_allclose(resampled, swapped, atol=1e-12)
 
 
 def test_groups_are_drawn_as_a_whole() -> None:
@@ -86,11 +86,11 @@ def test_groups_are_drawn_as_a_whole() -> None:
 
 def test_equal_items_of_one_group_make_intervals_wider_than_as_many_items() -> None:
     scores, ratings = rated(30)
-    one = correlations(scores, ratings, resamples=2_000)
+    resampled = correlations(scores, ratings, resamples=2_000)
     thrice = correlations(
         np.tile(scores, 3), np.tile(ratings, 3), groups=np.tile(np.arange(30), 3), resamples=2_000
     )  # each item three times in its group is the same as once
-    np.testing.assert_allclose(thrice[:, :2], one[:, :2], atol=1e-12)
+    np.testing.assert_allclose(thrice[:, :2], resampled[:, :2], atol=1e-12)
 
 
 def test_resamples_are_drawn_evenly_and_by_seed() -> None:
@@ -121,8 +121,8 @@ def test_the_intervals_are_those_of_scipys_bootstrap() -> None:
 
 def test_lines_are_least_squares_fits_of_the_resamples() -> None:
     scores, ratings = rated(30)
-    found = lines(ratings, scores, resamples=20, seed=2)
-    for number, (intercept, slope) in enumerate(found):
+    fitted = lines(ratings, scores, resamples=20, seed=2)
+    for number, (intercept, slope) in enumerate(fitted):
         drawn = counts(30, 2, number)
         expected = np.polyfit(np.repeat(ratings, drawn), np.repeat(scores, drawn), 1)
         assert (slope, intercept) == pytest.approx(tuple(expected), abs=1e-10)
@@ -135,15 +135,15 @@ def test_order_and_rising_changes_of_scale_move_nothing(pairs: list[tuple[int, i
     before = correlate(scores, ratings)
     chance.shuffle(pairs)  # type: ignore[attr-defined]
     mixed_scores, mixed_ratings = np.array(pairs, np.float64).T
-    for one, other in zip(before, correlate(mixed_scores, mixed_ratings), strict=True):
-        assert (one.value is None) == (other.value is None)
-        assert one.value is None or one.value == pytest.approx(other.value, abs=1e-12)
-    for one, other in zip(before[1:], correlate(np.exp(scores / 10) + 3, ratings**3)[1:], strict=True):
-        assert one.value is None or one.value == pytest.approx(other.value, abs=1e-12)
-    for one, other in zip(before, correlate(-2.5 * scores + 7, ratings), strict=True):
-        assert one.value is None or one.value == pytest.approx(-(other.value or 0.0), abs=1e-12)
-    for one in before:
-        assert one.value is None or -1 <= one.value <= 1
+    for first, second in zip(before, correlate(mixed_scores, mixed_ratings), strict=True):
+        assert (first.value is None) == (second.value is None)
+        assert first.value is None or first.value == pytest.approx(second.value, abs=1e-12)
+    for first, second in zip(before[1:], correlate(np.exp(scores / 10) + 3, ratings**3)[1:], strict=True):
+        assert first.value is None or first.value == pytest.approx(second.value, abs=1e-12)
+    for first, second in zip(before, correlate(-2.5 * scores + 7, ratings), strict=True):
+        assert first.value is None or first.value == pytest.approx(-(second.value or 0.0), abs=1e-12)
+    for first in before:
+        assert first.value is None or -1 <= first.value <= 1
 
 
 @pytest.mark.parametrize(

@@ -83,13 +83,13 @@ def test_distinct_ngrams_by_hand() -> None:
 
 @given(PAIRS)
 def test_ranges_and_a_copy_is_best(pairs: list[Pair]) -> None:
-    for each in (bleu, rouge_l, meteor):
-        assert 0 <= each(pairs) <= 1
+    for metric in (bleu, rouge_l, meteor):
+        assert 0 <= metric(pairs) <= 1
     for text, references in pairs:  # the best copy, since a reference without a word has 0 beside itself
-        assert rouge_l([(text, references)]) <= max(rouge_l([(one, references)]) for one in references)
-    found = cider_each(pairs)
-    assert ((found >= 0) & (found <= 10 + 1e-9)).all()
-    assert Counter(cider_each(pairs[::-1]).round(9).tolist()) == Counter(found.round(9).tolist())
+        assert rouge_l([(text, references)]) <= max(rouge_l([(reference, references)]) for reference in references)
+    values = cider_each(pairs)
+    assert ((values >= 0) & (values <= 10 + 1e-9)).all()
+    assert Counter(cider_each(pairs[::-1]).round(9).tolist()) == Counter(values.round(9).tolist())
 
 
 def test_all_measures_are_named_with_the_encoder(tmp_path: Path) -> None:
@@ -101,21 +101,21 @@ def test_all_measures_are_named_with_the_encoder(tmp_path: Path) -> None:
     encoder = open_encoder(save_tiny_encoder(tmp_path / "encoder", modes=("mean",)))
     pairs: list[Pair] = [("i have a dog", ["we went to the beach", "i have a dog"]), ("", ["i have a dog"])]
     assert similarity(pairs, encoder) == pytest.approx(0.5, abs=1e-6)
-    found = measure(pairs, encoder)
-    assert list(found.values) == [
+    values = measure(pairs, encoder)
+    assert list(values.values) == [
         "bleu-1", "bleu-2", "meteor", "rouge-l", "cider", "similarity", "distinct-1", "distinct-2", "words",
     ]  # fmt: skip
-    assert encoder.signature in found.signature
-    assert found.values["words"] == 2.0
+    assert encoder.signature in values.signature
+    assert values.values["words"] == 2.0
     assert "similarity" not in measure(pairs).values
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
-    for each in (bleu, meteor, rouge_l, cider):
+    for metric in (bleu, meteor, rouge_l, cider):
         with pytest.raises(InputError, match="there is no generated text"):
-            each([])
+            metric([])
         with pytest.raises(InputError, match=r"text 2 \('b'\) has no reference"):
-            each([("a", ["a"]), ("b", [" "])])
+            metric([("a", ["a"]), ("b", [" "])])
     with pytest.raises(InputError, match="must be >= 1, not 0"):
         bleu([("a", ["a"])], 0)
     with pytest.raises(InputError, match="must be >= 1, not 0"):

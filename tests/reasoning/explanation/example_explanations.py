@@ -42,17 +42,17 @@ class Box(NamedTuple):
 
 def boxes(svg: str) -> list[Box]:
     """The boxes of all labels of a picture, as wide as it says they are, as high as letters of their size are."""
-    found = []
+    rectangles = []
     for node in ElementTree.fromstring(svg).iter(f"{SVG}text"):
         x, y, size, width = (float(node.attrib[name]) for name in ("x", "y", "font-size", "textLength"))
         left = {"middle": x - width / 2, "end": x - width}.get(node.attrib.get("text-anchor", ""), x)
-        found.append(Box(left, y - 0.74 * size, left + width, y + 0.22 * size, node.text or ""))
-    return found
+        rectangles.append(Box(left, y - 0.74 * size, left + width, y + 0.22 * size, node.text or ""))
+    return rectangles
 
 
-def overlaps(found: Sequence[Box]) -> list[tuple[Box, Box]]:
+def overlaps(rectangles: Sequence[Box]) -> list[tuple[Box, Box]]:
     """The pairs of labels that stand on each other."""
-    return [(one, other) for place, one in enumerate(found) for other in found[:place] if one.meets(other)]
+    return [(first, second) for index, first in enumerate(rectangles) for second in rectangles[:index] if first.meets(second)]
 
 
 def frame(svg: str) -> Box:
@@ -80,8 +80,8 @@ def chains(draw: st.DrawFn, turns: Sequence[Sequence[Mention]], response: Sequen
     left = draw(st.sampled_from(turns[turn]))
     nodes = ["/c/en/a", *draw(st.lists(WORDS.map(lambda text: "/c/en/" + text), max_size=5)), "/c/en/b"]
     rows = []
-    for one, two in pairwise(nodes):
-        head, tail = (one, two) if draw(st.booleans()) else (two, one)
+    for start, two in pairwise(nodes):
+        head, tail = (start, two) if draw(st.booleans()) else (two, start)
         rows.append(Assertion(head, draw(st.sampled_from(RELATIONS)), tail))
     path = Path(tuple(nodes), tuple(rows))
     kind = draw(st.sampled_from(["concept", "triple", "term", "tuple", "unjoined", "same", "bare"]))
@@ -107,14 +107,14 @@ def chains(draw: st.DrawFn, turns: Sequence[Sequence[Mention]], response: Sequen
 
 
 @st.composite
-def explanations(draw: st.DrawFn, most: int = 12) -> Explanation:
+def explanations(draw: st.DrawFn, limit: int = 12) -> Explanation:
     """An explanation with up to ``most`` words a side, whatever its chains and its bars."""
     history, spoken = [], []
     for _ in range(draw(st.integers(1, 4))):
-        text, found = draw(spoken_turn(max(1, most // 3)))
+        text, words = draw(spoken_turn(max(1, limit // 3)))
         history.append(text)
-        spoken.append(found)
-    response, answered = draw(spoken_turn(most))
+        spoken.append(words)
+    response, answered = draw(spoken_turn(limit))
     pieces = draw(st.lists(chains(spoken, answered), max_size=24))
     bars = draw(st.lists(st.builds(Piece, st.sampled_from(["base", "feature", "part"]), SHARES, SHARES,
                                    name=WORDS), max_size=15))  # fmt: skip
@@ -125,9 +125,9 @@ def explanations(draw: st.DrawFn, most: int = 12) -> Explanation:
 
 
 @st.composite
-def spoken_turn(draw: st.DrawFn, most: int) -> tuple[str, list[Mention]]:
+def spoken_turn(draw: st.DrawFn, limit: int) -> tuple[str, list[Mention]]:
     """A turn and the mentions in it."""
-    words = draw(st.lists(WORDS, min_size=1, max_size=most))
+    words = draw(st.lists(WORDS, min_size=1, max_size=limit))
     text, found = "", []
     event = draw(st.booleans())
     for word in words:

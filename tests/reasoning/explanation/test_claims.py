@@ -40,13 +40,13 @@ def found(graph: KnowledgeGraph, claim: Claim) -> list[dict[str, Any]]:
 
 def check(graph: KnowledgeGraph, claims: Iterable[Claim]) -> int:
     """Every claim is an edge of ``graph``, with its weight and its source; returns how many there were."""
-    said = list(claims)
-    for claim in said:
+    claims_listed = list(claims)
+    for claim in claims_listed:
         rows = [row for row in found(graph, claim) if (row["source"], row["dataset"]) == (claim.source, claim.dataset)]
         assert any(row["weight"] == pytest.approx(claim.weight, abs=1e-12) for row in rows), claim
         assert all((row["head_text"], row["tail_text"]) == (claim.head_text, claim.tail_text) for row in rows)
         assert {row["relation"] for row in rows} == {claim.relation}
-    return len(said)
+    return len(claims_listed)
 
 
 def path(*rows: Assertion) -> GraphPath:
@@ -61,19 +61,19 @@ def test_claims_are_the_graphs_edges_each_once_with_what_is_due_to_them() -> Non
         Piece("feature", 9.0, 0.5, rests_on=(Piece("triple", 1.0, -0.5, path=path(near, far)), held)),
         Piece("concept", 1.0, 1.0, path=GraphPath(("/c/en/a",), ())),
     )
-    told = Explanation(("a",), "b", Score(0.5, Evidence(pieces), Signature("mine", (), 1)))
-    assert told.claims == (
+    explanation = Explanation(("a",), "b", Score(0.5, Evidence(pieces), Signature("mine", (), 1)))
+    assert explanation.claims == (
         Claim("/c/en/a", "IsA", "/c/en/b", 2.0, "conceptnet", "/d/x", -0.25),
         Claim("/c/en/b", "UsedFor", "/c/en/c", 1.0, "", "", -0.5),
     )
-    row = told.to_dict()
+    row = explanation.to_dict()
     assert row["claims"][0] == {
         "head": "/c/en/a", "relation": "IsA", "tail": "/c/en/b", "head_text": "a", "tail_text": "b", "weight": 2.0,
         "source": "conceptnet", "dataset": "/d/x", "share": -0.25,
         "parameters": {"head": "/c/en/a", "relation": "IsA", "tail": "/c/en/b"},
     }  # fmt: skip
     assert set(row["claims"][0]["parameters"]) == set(claim_query().parameters)
-    assert Claim.from_dict(row["claims"][0]) == told.claims[0]
+    assert Claim.from_dict(row["claims"][0]) == explanation.claims[0]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -102,10 +102,12 @@ def test_the_sample_s_claims_stand_in_the_graph(
     items = [item for item in read_items(SAMPLE / "dialogues.jsonl") if isinstance(item, Item)]
     with open_index(store, directory=tmp_path / "index") as index:
         reasoner = Reasoner(index, ["grounding", "commonsense", "association"], pipeline=analyser)
-        told = [one for item in items for one in reasoner.explain(item.history, item.response).values()]
-    number = check(store, {claim: None for one in told for claim in one.claims})
+        explanations = [explanation for item in items for explanation in reasoner.explain(item.history, item.response).values()]
+    number = check(store, {claim: None for explanation in explanations for claim in explanation.claims})
     assert number > 50
-    assert not any(one.claims for one in told if one.score.signature.metric == "association")  # a model's, all of it
+    assert not any(
+        explanation.claims for explanation in explanations if explanation.score.signature.metric == "association"
+    )  # a model's, all of it
 
 
 @pytest.mark.slow
@@ -117,13 +119,13 @@ def test_claims_of_real_dialogues_stand_in_the_real_graph(
     items = islice(read_items(data_dir / "dialogues" / "dailydialog-test.jsonl.gz"), 90)
     with open_index(store, directory=tmp_path / "index") as index:
         reasoner = Reasoner(index, ["grounding", "commonsense"], pipeline=analyser)
-        told = [
-            one
+        explanations = [
+            explanation
             for item in items
             if isinstance(item, Item)
-            for one in reasoner.explain(item.history, item.response).values()
+            for explanation in reasoner.explain(item.history, item.response).values()
         ]  # fmt: skip
-    assert check(store, list(dict.fromkeys(claim for one in told for claim in one.claims))[:100]) > 50
+    assert check(store, list(dict.fromkeys(claim for explanation in explanations for claim in explanation.claims))[:100]) > 50
 
 
 class Tuples:
@@ -170,8 +172,8 @@ def test_known_tails_are_claimed_as_the_graph_words_them(new_store: Callable[[],
     store = new_store()
     store.load([*world(), *EXTRA])
     metric = Accent(store, Tuples(ASKED), AllTails(store, tmp_path / "events"))
-    told = Explanation((), "it", metric.score([], "it", explain=True))
-    claims = told.claims
+    explanation = Explanation((), "it", metric.score([], "it", explain=True))
+    claims = explanation.claims
     assert check(store, claims) == len(claims) == 7
     edges = {(claim.head_text, claim.relation, claim.tail_text, claim.weight, claim.source) for claim in claims}
     assert edges == {
@@ -184,10 +186,10 @@ def test_known_tails_are_claimed_as_the_graph_words_them(new_store: Callable[[],
         ("PersonX sleeps", "xWant", "to rest", 1.0, "comet:told"),  # a model's once, the graph's now
     }
     assert [row["weight"] for row in found(store, claims[-2])] == [3.5, 3.0]
-    assert 'which atomic2020 says of "PersonX eats dinner"' in told.text()
+    assert 'which atomic2020 says of "PersonX eats dinner"' in explanation.text()
     unasked = metric.score([], "it")
     assert not Explanation((), "it", unasked).claims  # nobody looked
-    assert [piece.share for piece in unasked.evidence.pieces] == [piece.share for piece in told.score.evidence.pieces]
+    assert [piece.share for piece in unasked.evidence.pieces] == [piece.share for piece in explanation.score.evidence.pieces]
 
 
 def test_what_a_model_says_now_is_no_claim(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
@@ -200,15 +202,15 @@ def test_what_a_model_says_now_is_no_claim(new_store: Callable[[], WritableGraph
         signature, relations = "saying", None
 
         def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-            made = known.closest[0].tail
+            generated = known.closest[0].tail
             tails = [
-                made._replace(text="calm", origin=Origin.COMET),
-                made._replace(origin=Origin.MODEL),
-                made._replace(source="me"),
+                generated._replace(text="calm", origin=Origin.COMET),
+                generated._replace(origin=Origin.MODEL),
+                generated._replace(source="me"),
             ]
             return [TupleScore(1.0, tuple(CloseTail(tail, 1.0) for tail in tails)) for _ in tuples]
 
     metric = Accent(store, Tuples([("PersonX buys a dog", "xReact", "x")]), Saying())
-    told = Explanation((), "it", metric.score([], "it", explain=True))
-    assert not told.claims
-    assert len(told.score.evidence.pieces[0].rests_on) == 3
+    explanation = Explanation((), "it", metric.score([], "it", explain=True))
+    assert not explanation.claims
+    assert len(explanation.score.evidence.pieces[0].rests_on) == 3

@@ -18,7 +18,7 @@ from tests.reasoning.explanation.example_explanations import RELATIONS, SVG, WOR
 
 
 def path(*nodes: str, relation: str = "IsA", back: bool = False) -> Path:
-    rows = [Assertion(two, relation, one) if back else Assertion(one, relation, two) for one, two in pairwise(nodes)]
+    rows = [Assertion(two, relation, start) if back else Assertion(start, relation, two) for start, two in pairwise(nodes)]
     return Path(nodes, tuple(rows))
 
 
@@ -47,9 +47,9 @@ def some_paths(draw: st.DrawFn) -> list[Path]:
 @given(some_paths(), st.sampled_from([320, 640, 960]))
 def test_no_two_labels_overlap_and_the_picture_is_the_same_every_time(paths: list[Path], width: int) -> None:
     svg = draw_paths(paths, width=width)
-    found, whole = boxes(svg), frame(svg)
-    assert not overlaps(found)
-    assert all(box.left > 0 and box.right < whole.right + 0.1 and box.bottom < whole.bottom for box in found)
+    rectangles, whole = boxes(svg), frame(svg)
+    assert not overlaps(rectangles)
+    assert all(box.left > 0 and box.right < whole.right + 0.1 and box.bottom < whole.bottom for box in rectangles)
     assert svg == draw_paths(paths, width=width)
 
 
@@ -62,8 +62,8 @@ def test_paths_between_two_nodes_share_their_boxes() -> None:
 def test_an_arrow_points_from_head_to_tail() -> None:
     def tips(svg: str) -> list[tuple[float, float]]:
         """Of each arrowhead the x of its tip and of its back."""
-        marks = [one.attrib["d"] for one in ElementTree.fromstring(svg).iter(f"{SVG}path") if one.attrib["d"].endswith("Z")]
-        return [(float(one[1:].split(" ")[0]), float(one.split("L")[1].split(" ")[0])) for one in marks]
+        marks = [mark.attrib["d"] for mark in ElementTree.fromstring(svg).iter(f"{SVG}path") if mark.attrib["d"].endswith("Z")]
+        return [(float(mark[1:].split(" ")[0]), float(mark.split("L")[1].split(" ")[0])) for mark in marks]
 
     [(tip, back)] = tips(draw_paths([("dog", "IsA", "pet")]))
     assert tip > back
@@ -83,7 +83,7 @@ def test_paths_beyond_the_limit_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "said"),
+    ("rows", "options", "message"),
     [
         ([], {}, "there is no path to draw"),
         ([("dog", "IsA")], {}, "neither a path nor a head"),
@@ -93,8 +93,8 @@ def test_paths_beyond_the_limit_are_counted() -> None:
         ([("dog", "IsA", "pet")], {"limit": 0}, "limit must be from 1 to 50, not 0"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(rows: list[object], options: dict[str, int], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_drawn_is_refused(rows: list[object], options: dict[str, int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         draw_paths(rows, **options)  # type: ignore[arg-type]
 
 

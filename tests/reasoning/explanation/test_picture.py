@@ -36,8 +36,8 @@ def dense(side: int = 12) -> Explanation:
         other = words[(5 * number) % side]
         nodes = ["/c/en/" + other, *[f"/c/en/middle_{number}_{hop}" for hop in range(number % 3)], "/c/en/" + word]
         rows = [
-            Assertion(one, "HasPrerequisite", two) if number % 2 else Assertion(two, "UsedFor", one)
-            for one, two in pairwise(nodes)
+            Assertion(start, "HasPrerequisite", two) if number % 2 else Assertion(two, "UsedFor", start)
+            for start, two in pairwise(nodes)
         ]
         left, right = mention(other, text.index(other), False), mention(word, text.index(word), False)
         pieces.append(Piece("concept", 1.0, (number + 1) / 100, right, 0, left, len(rows), Path(tuple(nodes), tuple(rows))))
@@ -48,10 +48,10 @@ def dense(side: int = 12) -> Explanation:
 @given(explanations(), st.sampled_from([320, 640, 960, 1400]))
 def test_no_two_labels_overlap_and_none_leaves_the_picture(told: Explanation, width: int) -> None:
     svg = told.svg(width)
-    found = boxes(svg)
-    assert not overlaps(found)
+    rectangles = boxes(svg)
+    assert not overlaps(rectangles)
     whole = frame(svg)
-    assert all(box.left > 0 and box.right < whole.right + 0.1 and box.top > 0 and box.bottom < whole.bottom for box in found)
+    assert all(box.left > 0 and box.right < whole.right + 0.1 and box.top > 0 and box.bottom < whole.bottom for box in rectangles)
     assert svg == told.svg(width)
 
 
@@ -71,8 +71,8 @@ def test_what_does_not_fit_is_counted() -> None:
 
 
 def test_lines_say_who_says_so_and_how_much() -> None:
-    dog, bone, said = mention("dog", 2, False), mention("bone", 2, False), Assertion("/c/en/dog", "Desires", "/c/en/bone", 2.0)
-    path = Path(("/c/en/dog", "/c/en/bone"), (said,))
+    dog, bone, piece = mention("dog", 2, False), mention("bone", 2, False), Assertion("/c/en/dog", "Desires", "/c/en/bone", 2.0)
+    path = Path(("/c/en/dog", "/c/en/bone"), (piece,))
     known = Piece("concept", 0.5, 0.5, bone, 0, dog, 1, path)
     held = Piece("term", 0.5, 0.25, mention("eat", 9, False), 0, dog, 1, path, asserted=False)
     svg = Explanation(("A dog.",), "A bone. Eat.", Score(0.75, Evidence((known, held)), SIGNATURE)).svg()
@@ -109,8 +109,8 @@ def test_nothing_said_before_is_said() -> None:
 
 
 def test_an_endless_turn_costs_no_time_and_no_room() -> None:
-    told = Explanation(("x" * 200_000, "word " * 40_000), "y " * 100_000, Score(0.0, Evidence(), SIGNATURE))
-    svg = told.svg()
+    explanation = Explanation(("x" * 200_000, "word " * 40_000), "y " * 100_000, Score(0.0, Evidence(), SIGNATURE))
+    svg = explanation.svg()
     assert len(svg) < 20_000
     assert not overlaps(boxes(svg))
 
@@ -169,6 +169,9 @@ def test_a_real_browser_sees_no_overlap_either() -> None:
         assert y < box.top + 1.5
         assert y + height > box.bottom - 1.5
     inked = [(x, y + 0.18 * height, x + width, y + 0.95 * height) for x, y, width, height, _ in seen]  # letters in their line
-    for place, one in enumerate(inked):
-        for other in inked[:place]:
-            assert min(one[2], other[2]) - max(one[0], other[0]) < 0.5 or min(one[3], other[3]) - max(one[1], other[1]) < 0.5
+    for index, rectangle in enumerate(inked):
+        for other in inked[:index]:
+            assert (
+                min(rectangle[2], other[2]) - max(rectangle[0], other[0]) < 0.5
+                or min(rectangle[3], other[3]) - max(rectangle[1], other[1]) < 0.5
+            )

@@ -28,11 +28,13 @@ def answer(text: str, relation: str = "xWant", origin: str = "graph", backwards:
 def some_turns(draw: st.DrawFn) -> list[TurnAnswers]:
     origins = st.sampled_from(["graph", "nearest", "comet", "model"])
     answers = st.lists(st.builds(answer, WORDS, st.sampled_from(RELATIONS), origins, st.booleans()), max_size=4)
-    asked = draw(st.lists(st.sampled_from(QUESTIONS), unique=True, max_size=5))
+    questions = draw(st.lists(st.sampled_from(QUESTIONS), unique=True, max_size=5))
     events = st.lists(WORDS, max_size=5).map(tuple)
     texts = st.text(max_size=300)
     return [
-        TurnAnswers(number, draw(texts), draw(events), {one: tuple(draw(answers)) for one in asked}, "", "infer|v:1")
+        TurnAnswers(
+            number, draw(texts), draw(events), {question: tuple(draw(answers)) for question in questions}, "", "infer|v:1"
+        )
         for number in range(draw(st.integers(1, 3)))
     ]
 
@@ -41,16 +43,16 @@ def some_turns(draw: st.DrawFn) -> list[TurnAnswers]:
 @given(some_turns(), st.sampled_from([240, 326, 560, 640, 682, 960]))
 def test_no_two_labels_overlap_and_the_picture_is_the_same_every_time(turns: list[TurnAnswers], width: int) -> None:
     svg = draw_turns(turns, width=width)
-    found, whole = boxes(svg), frame(svg)
-    assert not overlaps(found)
-    assert all(box.left > 0 and box.right < whole.right + 0.1 and box.bottom < whole.bottom for box in found)
+    rectangles, whole = boxes(svg), frame(svg)
+    assert not overlaps(rectangles)
+    assert all(box.left > 0 and box.right < whole.right + 0.1 and box.bottom < whole.bottom for box in rectangles)
     assert svg == draw_turns(turns, width=width)
-    named = [one.attrib["data-answer"] for one in ElementTree.fromstring(svg).iter(f"{SVG}g")]
+    named = [element.attrib["data-answer"] for element in ElementTree.fromstring(svg).iter(f"{SVG}g")]
     assert sorted(named) == sorted(
-        f"{turn.turn} {question} {place}"
+        f"{turn.turn} {question} {index}"
         for turn in turns
         for question, answers in turn.answers.items()
-        for place in range(len(answers))
+        for index in range(len(answers))
     )
 
 
@@ -71,7 +73,7 @@ COOK = TurnAnswers(
 @pytest.mark.parametrize("width", [320, 600, 960])
 def test_every_answer_says_where_it_comes_from(width: int) -> None:
     svg = COOK.svg(width)
-    titles = [one.findtext(f"{SVG}title") for one in ElementTree.fromstring(svg).iter(f"{SVG}g")]
+    titles = [element.findtext(f"{SVG}title") for element in ElementTree.fromstring(svg).iter(f"{SVG}g")]
     assert titles == [
         "PersonX is hungry: PersonX is hungry -xEffect-> PersonX cooks",
         "to eat: PersonX cooks -xWant-> to eat",
@@ -85,10 +87,10 @@ def test_every_answer_says_where_it_comes_from(width: int) -> None:
 
 
 def test_arrows_point_from_head_to_tail() -> None:
-    def onwards(found: Answer) -> bool:
-        turn = TurnAnswers(0, "I cook.", (), {Question.REACTION: (found,)})
+    def onwards(shown: Answer) -> bool:
+        turn = TurnAnswers(0, "I cook.", (), {Question.REACTION: (shown,)})
         [tip] = [
-            one.attrib["d"] for one in ElementTree.fromstring(turn.svg()).iter(f"{SVG}path") if one.attrib["d"].endswith("Z")
+            mark.attrib["d"] for mark in ElementTree.fromstring(turn.svg()).iter(f"{SVG}path") if mark.attrib["d"].endswith("Z")
         ]
         return float(tip[1:].split(" ")[0]) > float(tip.split("L")[1].split(" ")[0])
 
@@ -97,10 +99,10 @@ def test_arrows_point_from_head_to_tail() -> None:
 
 
 def test_screen_readers_get_the_whole_content() -> None:
-    told = described_turn(COOK)
-    assert told.startswith("Turn 1: I cook. Cause: PersonX is hungry: PersonX is hungry -xEffect-> PersonX cooks.")
-    assert told.endswith("Reaction: no edge.")
-    assert ElementTree.fromstring(COOK.svg()).findtext(f"{SVG}desc") == told
+    description = described_turn(COOK)
+    assert description.startswith("Turn 1: I cook. Cause: PersonX is hungry: PersonX is hungry -xEffect-> PersonX cooks.")
+    assert description.endswith("Reaction: no edge.")
+    assert ElementTree.fromstring(COOK.svg()).findtext(f"{SVG}desc") == description
 
 
 def test_notebooks_show_one_turn_and_a_dialogue() -> None:

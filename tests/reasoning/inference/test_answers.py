@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -55,14 +56,14 @@ def inference(graph_of: GraphOf) -> Inference:
 
 
 def texts(inference: Inference, turn: str, question: Question, limit: int = 20) -> list[str]:
-    [found] = inference.answer([turn], questions=[question], limit=limit)
-    return [answer.text for answer in found.answers[question]]
+    [turn_answers] = inference.answer([turn], questions=[question], limit=limit)
+    return [answer.text for answer in turn_answers.answers[question]]
 
 
 def test_every_question_has_the_answers_of_its_readings(inference: Inference) -> None:
-    [found] = inference.answer(["A: Hello .", f"B: {TICKET}"], 1, limit=20)
-    assert (found.turn, found.text, found.events) == (1, TICKET, ("PersonX buys a ticket",))
-    assert {question: [answer.text for answer in answers] for question, answers in found.answers.items()} == {
+    [turn_answers] = inference.answer(["A: Hello .", f"B: {TICKET}"], 1, limit=20)
+    assert (turn_answers.turn, turn_answers.text, turn_answers.events) == (1, TICKET, ("PersonX buys a ticket",))
+    assert {question: [answer.text for answer in answers] for question, answers in turn_answers.answers.items()} == {
         Question.CAUSE: [
             "the speaker wants to see the band", "the speaker plans a trip", "the speaker gets paid", "the speaker saves money",
         ],
@@ -74,29 +75,29 @@ def test_every_question_has_the_answers_of_its_readings(inference: Inference) ->
         Question.MOTIVATION: ["the speaker visits the listener"],
         Question.REACTION: ["the listener feels not happy", "the speaker feels gleeful"],
     }  # fmt: skip
-    assert [answer.emotion for answer in found.answers[Question.REACTION]] == ["sad", "happy"]
-    hindered = found.answers[Question.PREREQUISITE][1]
+    assert [answer.emotion for answer in turn_answers.answers[Question.REACTION]] == ["sad", "happy"]
+    hindered = turn_answers.answers[Question.PREREQUISITE][1]
     assert (hindered.relation, hindered.negated, hindered.origin, hindered.likeness) == ("HinderedBy", True, "graph", 1.0)
 
 
 def test_each_answer_has_an_edge_that_its_query_finds(inference: Inference) -> None:
-    [found] = inference.answer([TICKET], limit=20)
-    asked = 0
-    for answer in (one for answers in found.answers.values() for one in answers):
+    [turn_answers] = inference.answer([TICKET], limit=20)
+    queries = 0
+    for answer in itertools.chain.from_iterable(turn_answers.answers.values()):
         assert answer.edge is not None
         assert answer.parameters is not None
         [row] = inference.graph.run(claim_query().text, answer.parameters).records()
         [edge] = answer.edge.assertions
         assert (row["head_text"], row["relation"], row["tail_text"]) == (edge.head_text, edge.relation, edge.tail_text)
-        assert (edge.head_text, edge.relation, edge.tail_text) in {one[:3] for one in EVENTS}
-        asked += 1
-    assert asked == 16
-    assert TurnAnswers.from_dict(found.to_dict()) == found
+        assert (edge.head_text, edge.relation, edge.tail_text) in {event[:3] for event in EVENTS}
+        queries += 1
+    assert queries == 16
+    assert TurnAnswers.from_dict(turn_answers.to_dict()) == turn_answers
 
 
 def test_edges_read_backwards_say_so(inference: Inference) -> None:
-    [found] = inference.answer([TICKET], questions=["cause", "subsequent"], limit=20)
-    backwards = {answer.text: (answer.relation, answer.backwards) for row in found.answers.values() for answer in row}
+    [turn_answers] = inference.answer([TICKET], questions=["cause", "subsequent"], limit=20)
+    backwards = {answer.text: (answer.relation, answer.backwards) for row in turn_answers.answers.values() for answer in row}
     assert backwards["the speaker gets paid"] == ("xEffect", True)
     assert backwards["the speaker saves money"] == ("isAfter", False)
     assert backwards["the speaker travels"] == ("isBefore", False)
@@ -111,8 +112,8 @@ def test_the_other_speaker_can_be_the_one_who_acts(inference: Inference) -> None
 
 
 def test_near_events_answer_where_the_graph_lacks_the_event(inference: Inference, graph_of: GraphOf) -> None:
-    [found] = inference.answer(["I will buy a ticket at the station."], questions=["motivation"])
-    [answer] = found.answers[Question.MOTIVATION]
+    [turn_answers] = inference.answer(["I will buy a ticket at the station."], questions=["motivation"])
+    [answer] = turn_answers.answers[Question.MOTIVATION]
     assert (answer.origin, answer.text) == ("nearest", "the speaker visits the listener")
     assert 0.35 <= answer.likeness < 1
     alone = load_inference(graph_of(world()), nearest=0)
@@ -127,9 +128,9 @@ def test_conceptnet_answers_with_its_terms(inference: Inference) -> None:
 
 
 def test_a_turn_without_an_edge_has_no_answer(inference: Inference) -> None:
-    [found] = inference.answer(["Zorble frimps quickly."])
-    assert set(found.answers) == set(QUESTIONS)
-    assert not any(found.answers.values())
+    [turn_answers] = inference.answer(["Zorble frimps quickly."])
+    assert set(turn_answers.answers) == set(QUESTIONS)
+    assert not any(turn_answers.answers.values())
     [nothing] = inference.answer(["..."])
     assert (nothing.events, any(nothing.answers.values())) == ((), False)
 
@@ -141,29 +142,30 @@ class ToldTails:
 
     def find(self, queries: Iterable[Query]) -> list[Found]:
         return [
-            Found((KnownTail("to win", "PersonX wins", Origin.COMET, one.head, 1.0, "comet:told", 0, -0.5),)) for one in queries
+            Found((KnownTail("to win", "PersonX wins", Origin.COMET, query.head, 1.0, "comet:told", 0, -0.5),))
+            for query in queries
         ]
 
 
 def test_a_comet_is_asked_last_and_its_answers_have_no_edge(graph_of: GraphOf) -> None:
     plain = load_inference(graph_of(world()))
-    told = Inference(plain.graph, plain.extractor, plain.lookup, comet=ToldTails())
-    [found] = told.answer(["I juggle."], questions=["motivation"])
-    [answer] = found.answers[Question.MOTIVATION]
+    with_comet = Inference(plain.graph, plain.extractor, plain.lookup, comet=ToldTails())
+    [turn_answers] = with_comet.answer(["I juggle."], questions=["motivation"])
+    [answer] = turn_answers.answers[Question.MOTIVATION]
     assert (answer.text, answer.origin, answer.edge, answer.parameters) == ("the speaker wins", "comet", None, None)
-    assert texts(told, TICKET, Question.MOTIVATION) == ["the speaker visits the listener"]
-    assert "sources=told" in str(told.signature).replace(":", "=")
-    assert str(told.signature) != str(plain.signature)
+    assert texts(with_comet, TICKET, Question.MOTIVATION) == ["the speaker visits the listener"]
+    assert "sources=told" in str(with_comet.signature).replace(":", "=")
+    assert str(with_comet.signature) != str(plain.signature)
 
 
 def test_wrong_requests_are_one_sentence(inference: Inference) -> None:
-    for call, said in (
+    for call, message in (
         (lambda: inference.answer([TICKET], 1), "there is no turn 1; the dialogue has 1, from 0"),
         (lambda: inference.answer([]), "the dialogue has no turn"),
         (lambda: inference.answer("Hi."), "give a list"),
         (lambda: inference.answer([TICKET], questions=["why"]), "unknown question 'why'"),
         (lambda: inference.answer([TICKET], limit=-1), "limit must be >= 0"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             call()
     assert inference.answer([TICKET], -1, limit=0)[0].answers[Question.CAUSE] == ()

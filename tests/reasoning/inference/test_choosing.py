@@ -49,16 +49,16 @@ def test_the_control_reads_the_choices_alone() -> None:
     expected = [(log(16), 1, 0, (0 / 6 + 3 / 4) / 2), (log(13), 0, 1, 0.0), (log(12), 0, 0, (3 / 4 + 0 / 5) / 2)]
     assert form_of(choices) == pytest.approx(np.array(expected))
     model = FormModel({"length": 1.0, "denials": -2.0, "opposing": -0.5, "shared": 0.0}, {"he is": 0.25, "is": -3.0, "x": 9.0})
-    [found] = AnswerOnly(model).measure([Instance("d", ["A: Hi ."], "Hi .", "cause", choices)])
-    assert found[:, 0] == pytest.approx([log(16) - 2 - 2.75, log(13) - 0.5, log(12) - 2.75])
+    [features] = AnswerOnly(model).measure([Instance("d", ["A: Hi ."], "Hi .", "cause", choices)])
+    assert features[:, 0] == pytest.approx([log(16) - 2 - 2.75, log(13) - 0.5, log(12) - 2.75])
 
 
 def test_similarity_is_the_encoders() -> None:
     encoder = WordEncoder()
-    one = Instance("d", ["A: red", "B: green blue"], "red", "cause", ["red", "green blue"])
-    [found] = Similarity(encoder).measure([one])  # type: ignore[arg-type]
+    instance = Instance("d", ["A: red", "B: green blue"], "red", "cause", ["red", "green blue"])
+    [features] = Similarity(encoder).measure([instance])  # type: ignore[arg-type]
     cosine = float(encoder.encode(["red"])[0] @ encoder.encode(["green blue"])[0])
-    assert found == pytest.approx(
+    assert features == pytest.approx(
         np.array([(1, (1 + cosine) / 2, 1, cosine), (cosine, (1 + cosine) / 2, 1, 1)]), abs=1e-6
     )  # fmt: skip
 
@@ -72,23 +72,25 @@ def test_the_graph_speaks_for_and_against(graph: KnowledgeGraph) -> None:
     first, second = dict(zip(names, boards.values, strict=True)), dict(zip(names, denies.values, strict=True))
     assert first["answered"] == 1.0
     assert (second["answered"], second["hindered"]) == (0.0, pytest.approx(first["answered"], abs=0.5))
-    assert [(one.text, one.speaks) for one in boards.evidence] == [("PersonX buys a ticket -xWant-> to board the train", "for")]
+    assert [(edge.text, edge.speaks) for edge in boards.evidence] == [
+        ("PersonX buys a ticket -xWant-> to board the train", "for")
+    ]
     assert denies.evidence[0].speaks == "against"
     assert dict(zip(names, sells.values, strict=True))["opposed"] == pytest.approx(log1p(1))
-    assert [(one.text, one.speaks) for one in sells.evidence] == [("buy -Antonym-> sell", "against")]
+    assert [(edge.text, edge.speaks) for edge in sells.evidence] == [("buy -Antonym-> sell", "against")]
     assert nothing == ((0.0,) * len(names), ())
     for ground in (boards, sells):
-        for one in ground.evidence:
-            [row] = graph.run(claim_query().text, one.parameters).records()
-            assert row["relation"] == one.edge.assertions[0].relation
+        for edge in ground.evidence:
+            [row] = graph.run(claim_query().text, edge.parameters).records()
+            assert row["relation"] == edge.edge.assertions[0].relation
 
 
 def test_feelings_agree_or_not(graph: KnowledgeGraph) -> None:
-    chooser, place = load_chooser(graph, ["graph"]), GraphJudge.features.index("feeling")
+    chooser, column = load_chooser(graph, ["graph"]), GraphJudge.features.index("feeling")
     felt = ["The listener is furious.", "The listener is glad.", "Zorble."]
     for target, expected in ((TICKET.target, [1, -1, 0]), ("You should buy a ticket .", [-1, 1, 0])):
         [values] = chooser.values([Instance("d", [f"B: {target}"], target, "reaction", felt)])
-        assert values[:, place].tolist() == expected
+        assert values[:, column].tolist() == expected
 
 
 def test_a_row_has_scores_shares_and_edges(graph: KnowledgeGraph) -> None:
@@ -110,7 +112,7 @@ def test_a_row_has_scores_shares_and_edges(graph: KnowledgeGraph) -> None:
 
 
 def test_what_cannot_choose_says_so(graph: KnowledgeGraph) -> None:
-    for call, said in (
+    for call, message in (
         (lambda: load_chooser(graph, ["grahp"]), "unknown judge 'grahp'; did you mean graph"),
         (lambda: load_chooser(graph, ["graph", "graph"]), "named twice"),
         (lambda: load_chooser(None), "the judge graph needs a graph"),
@@ -125,7 +127,7 @@ def test_what_cannot_choose_says_so(graph: KnowledgeGraph) -> None:
             "the head x has other features",
         ),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             call()
     with pytest.raises(GraphNotFound):
         load_chooser("no-such-graph")
@@ -146,13 +148,13 @@ def test_shares_are_the_shapley_values() -> None:
 def test_a_fitted_head_is_the_logistic_regression_of_pairs() -> None:
     rng = np.random.default_rng(1)
     values = [rng.normal(size=(int(rng.integers(3, 6)), 3)) * (1, 10, 0.1) for _ in range(80)]
-    correct = [sorted(np.argsort(-(each @ (1, -0.1, 5) + rng.normal(size=len(each))))[:2].tolist()) for each in values]
+    correct = [sorted(np.argsort(-(rows @ (1, -0.1, 5) + rng.normal(size=len(rows))))[:2].tolist()) for rows in values]
     head = fit_head(("a", "b", "c"), values, correct)
-    scale = np.concatenate([centred(each) for each in values]).std(axis=0)
+    scale = np.concatenate([centred(rows) for rows in values]).std(axis=0)
     pairs, weights = [], []
-    for each, right in zip(values, correct, strict=True):
-        wrong = [place for place in range(len(each)) if place not in right]
-        mine = [(each[good] - each[bad]) / scale for good, bad in product(right, wrong)]
+    for rows, right in zip(values, correct, strict=True):
+        wrong = [index for index in range(len(rows)) if index not in right]
+        mine = [(rows[good] - rows[bad]) / scale for good, bad in product(right, wrong)]
         pairs += mine
         weights += [1 / len(mine)] * len(mine)
     both = np.concatenate([pairs, -np.array(pairs)])
@@ -170,9 +172,9 @@ def test_a_fitted_head_is_the_logistic_regression_of_pairs() -> None:
 
 
 def test_figures_by_hand() -> None:
-    one = Instance("d", ["A: Hi ."], "Hi .", "cause", ["a", "b", "c", "d"], (0, 1))
+    instance = Instance("d", ["A: Hi ."], "Hi .", "cause", ["a", "b", "c", "d"], (0, 1))
     two = Instance("e", ["A: Hi ."], "Hi .", "reaction", ["a", "b", "c", "d", "e"], (0, 2, 4))
-    found = figures([one, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
+    found = figures([instance, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
     assert found.tolist() == [[1, 1, 1, 1, 1], [1, 0, 0, 2 / 3, (0.5 + 0 + 0 + 0 + 1 + 1) / 6]]
     assert chosen([1, 1, 1]) == (0, 1)
     assert chosen([0, 5, 1], 1) == (1,)

@@ -26,17 +26,17 @@ CONTEXT = "context: A: A typhoon is coming . <utt> B: I tape the windows . <utt>
 
 def test_the_eight_subtasks_read_what_the_paper_says() -> None:
     cause, after = Question.CAUSE.text, Question.SUBSEQUENT.text
-    found = {one.subtask: one for one in generation_examples([CAUSE, AFTER])}
-    assert {name: one.source for name, one in found.items()} == {
+    examples = {example.subtask: example for example in generation_examples([CAUSE, AFTER])}
+    assert {name: example.source for name, example in examples.items()} == {
         "cause": rf"{cause} \n target: I tape the windows . \n {CONTEXT}",
         "cause-given-subsequent": rf"{cause} \n target: I tape the windows . \n subsequent event: they wait \n {CONTEXT}",
         "subsequent": rf"{after} \n target: I tape the windows . \n {CONTEXT}",
         "subsequent-clipped": rf"{after} \n target: I tape the windows . \n {CONTEXT.removesuffix(' <utt> A: Good .')}",
         "subsequent-given-cause": rf"{after} \n target: I tape the windows . \n cause: fear \n {CONTEXT}",
     }
-    assert found["cause"].answers == ("fear", "wind")
-    assert found["subsequent"].answers == ("they wait",)
-    assert [one.subtask for one in generation_examples([CAUSE])] == ["cause"]
+    assert examples["cause"].answers == ("fear", "wind")
+    assert examples["subsequent"].answers == ("they wait",)
+    assert [example.subtask for example in generation_examples([CAUSE])] == ["cause"]
     assert len(SUBTASKS) == 8
     assert subtask_of("subsequent-clipped") is Subtask.CLIPPED
     with pytest.raises(InputError, match="unknown subtask 'effect'; choose from cause, subsequent"):
@@ -51,8 +51,8 @@ def test_choices_are_read_with_their_numbers() -> None:
 
 
 def test_a_long_context_loses_turns_and_never_the_target() -> None:
-    def read(most: int) -> str:
-        text = question_input(Question.CAUSE, CAUSE.target, TURNS, fits=lambda text: text.count(" <utt> ") < most)
+    def read(limit: int) -> str:
+        text = question_input(Question.CAUSE, CAUSE.target, TURNS, fits=lambda text: text.count(" <utt> ") < limit)
         return text.partition("context: ")[2]
 
     assert read(3) == CONTEXT.removeprefix("context: ")
@@ -83,4 +83,4 @@ CHOICE = st.lists(st.sampled_from(["he", "won't", '"go"', "home", "now"]), min_s
 @given(st.lists(CHOICE, min_size=2, max_size=6, unique=True), st.data())
 def test_what_is_right_comes_back(choices: list[str], data: st.DataObject) -> None:
     right = data.draw(st.sets(st.integers(0, len(choices) - 1), min_size=1))
-    assert written_choices(choice_output(choices[place] for place in sorted(right)), choices) == tuple(sorted(right))
+    assert written_choices(choice_output(choices[index] for index in sorted(right)), choices) == tuple(sorted(right))

@@ -25,19 +25,19 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
 def test_the_feature_is_the_models_loss(causal: CausalModel) -> None:
     import torch
 
-    [found] = Likelihood(causal).measure([ONE])
-    assert found.shape == (2, 1)
+    [features] = Likelihood(causal).measure([ONE])
+    assert features.shape == (2, 1)
     task = "You read a dialogue and judge whether an answer to a question about it is right. Answer Yes or No."
     dialogue = "\n".join(ONE.dialogue)
     after = f"{task}\n\n{dialogue}\n\nTarget: {ONE.target}\nQuestion: {ONE.question.text}\nAnswer:"
-    for row, choice in zip(found, ONE.choices, strict=True):
-        before, asked = causal.tokens([after, f" {choice}"])
-        ids = [causal.begin, *before, *asked]
+    for row, choice in zip(features, ONE.choices, strict=True):
+        before, choice_tokens = causal.tokens([after, f" {choice}"])
+        ids = [causal.begin, *before, *choice_tokens]
         with torch.inference_mode():
             logits = causal.model(input_ids=torch.tensor([ids])).logits[0, :-1]
-        losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="none")[-len(asked) :]
+        losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="none")[-len(choice_tokens) :]
         assert row[0] == pytest.approx(-float(losses.mean()), abs=1e-3)
-    assert np.isfinite(found).all()
+    assert np.isfinite(features).all()
 
 
 def test_a_model_adds_its_judge(causal: CausalModel) -> None:

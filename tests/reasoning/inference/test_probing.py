@@ -54,38 +54,38 @@ def trained(causal: CausalModel, tmp_path_factory: pytest.TempPathFactory) -> tu
 def test_states_and_log_odds_are_those_of_the_whole_prompt(causal: CausalModel) -> None:
     import torch
 
-    one = instance(0)
+    example = instance(0)
     prompt = ChoicePrompt(causal)
-    found = prompt.read([one, instance(1)], [2], margins=True)
-    assert found.hidden.shape == (8, 1, 32)
+    rows = prompt.read([example, instance(1)], [2], margins=True)
+    assert rows.hidden.shape == (8, 1, 32)
     before, after = prompt.template
-    for place, choice in enumerate(one.choices):
+    for index, choice in enumerate(example.choices):
         ids = [
             *causal.tokenizer(before, add_special_tokens=False)["input_ids"],
-            *causal.tokens([proposal(one)])[0],
+            *causal.tokens([proposal(example)])[0],
             *causal.tokens([f" {choice}"])[0],
             *causal.tokenizer(after, add_special_tokens=False)["input_ids"],
         ]
         with torch.inference_mode():
             whole = causal.model(torch.tensor([ids]), output_hidden_states=True)
-        assert found.hidden[place, 0] == pytest.approx(whole.hidden_states[2][0, -1].numpy(), abs=1e-3)  # values of up to 30
+        assert rows.hidden[index, 0] == pytest.approx(whole.hidden_states[2][0, -1].numpy(), abs=1e-3)  # values of up to 30
         logits = whole.logits[0, -1].double()
-        yes, no = (torch.logsumexp(logits[list(each)], 0) for each in prompt.answers)
-        assert found.margins[place] == pytest.approx(float(yes - no), abs=1e-4)
+        yes, no = (torch.logsumexp(logits[list(answer)], 0) for answer in prompt.answers)
+        assert rows.margins[index] == pytest.approx(float(yes - no), abs=1e-4)
     assert "Is this answer right?" in after
-    assert proposal(one).endswith("Question: What is or could be the cause of target?\nProposed answer:")
+    assert proposal(example).endswith("Question: What is or could be the cause of target?\nProposed answer:")
 
 
 def test_yes_no_is_a_judge_like_the_others(causal: CausalModel) -> None:
-    one = instance(0)
+    example = instance(0)
     chooser = load_chooser(None, ["answers", "yes-no"], model=causal)
-    [row] = chooser.choose([one])
+    [row] = chooser.choose([example])
     assert set(row.choices[0].shares) == {"answers", "yes-no"}
     assert row.scores == pytest.approx([sum(choice.shares.values()) for choice in row.choices])
     assert f"yes-no-2({causal.signature}:float32)" in row.signature
-    [found] = YesNo(causal).measure([one])
-    [again] = YesNo(causal).measure([one, instance(1)])[:1]
-    assert found == pytest.approx(again, abs=1e-5)
+    [features] = YesNo(causal).measure([example])
+    [again] = YesNo(causal).measure([example, instance(1)])[:1]
+    assert features == pytest.approx(again, abs=1e-5)
     assert YesNo(causal).measure([]) == []
 
 
@@ -96,8 +96,8 @@ def test_a_probe_learns_what_is_right(trained: tuple[Probe, Path], folder: Path)
     assert (probe.facts["layers"], probe.facts["variants"]) == (3, 10)  # two layers with five penalties each
     judge = ProbeJudge(open_causal(folder), probe)
     unseen = Instance("new", ["A: i have a dog", "B: it wants a bone"], "it wants a bone", "cause", [WRONG[2], RIGHT[1]], (1,))
-    [found] = judge.measure([unseen])
-    assert found[1, 0] > found[0, 0]
+    [features] = judge.measure([unseen])
+    assert features[1, 0] > features[0, 0]
     chooser = load_chooser(None, ["probe"], model=open_causal(folder), probe=probe)
     assert chooser.choose([unseen], 1)[0].chosen == (1,)
     assert probe.digest in str(chooser.signature)
@@ -107,11 +107,11 @@ def test_judges_of_one_open_model_leave_it_whole(trained: tuple[Probe, Path], fo
     probe, _ = trained
     lowest = replace(probe, layer=1)
     chooser = load_chooser(None, ["probe", "yes-no"], model=open_causal(folder), probe=lowest)
-    one = instance(3)
-    [found] = chooser.values([one])
-    assert found[:, 1:] == pytest.approx(YesNo(causal).measure([one])[0], abs=1e-5)
+    example = instance(3)
+    [values] = chooser.values([example])
+    assert values[:, 1:] == pytest.approx(YesNo(causal).measure([example])[0], abs=1e-5)
     cut = load_chooser(None, ["probe"], model=folder, probe=lowest)
-    assert cut.values([one])[0] == pytest.approx(found[:, :1], abs=1e-3)
+    assert cut.values([example])[0] == pytest.approx(values[:, :1], abs=1e-3)
 
 
 def test_training_is_repeatable_and_goes_on(trained: tuple[Probe, Path], causal: CausalModel, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_training_is_repeatable_and_goes_on(trained: tuple[Probe, Path], causal:
         path.unlink()
     rows = [instance(number) for number in range(12)]
     stages: list[tuple[str, int, int]] = []
-    again = train_choice_probe(rows, causal, states, seed=1, progress=lambda *told: stages.append(told))
+    again = train_choice_probe(rows, causal, states, seed=1, progress=lambda *arguments: stages.append(arguments))
     assert again.to_bytes() == probe.to_bytes()
     assert stages[11] == ("reading", 12, 12)
     assert stages[-1][0] == "fitting"
@@ -131,9 +131,9 @@ def test_training_is_repeatable_and_goes_on(trained: tuple[Probe, Path], causal:
 
 
 def test_an_instance_of_any_number_of_choices_counts_once() -> None:
-    few = Instance("d-x", ["A: hi"], "hi", "cause", ["a", "b"], (0,))
+    pair = Instance("d-x", ["A: hi"], "hi", "cause", ["a", "b"], (0,))
     unknown = Instance("d-y", ["A: hi"], "hi", "cause", ["a", "b"])
-    pairs = pairs_of([*(instance(number) for number in range(10)), few, unknown, instance(10)])
+    pairs = pairs_of([*(instance(number) for number in range(10)), pair, unknown, instance(10)])
     assert len(pairs.right) == 11 * 4 + 1
     assert np.bincount(pairs.owner, pairs.weights)[[0, 10, 12]] == pytest.approx([1 / 12] * 3)
     assert (pairs.right[-1], pairs.wrong[-1]) == (10 * 4 + 4 + 3, 10 * 4 + 4 + 2)

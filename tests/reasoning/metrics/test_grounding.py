@@ -118,7 +118,10 @@ def test_a_path_through_a_hub_is_weak_evidence(
         ("person", "dog", 1.0),
     ]
     graph = graph_of(
-        [Assertion(f"/c/en/{one}", "RelatedTo", f"/c/en/{two}", weight, "conceptnet", "/d/test") for one, two, weight in rows]
+        [
+            Assertion(f"/c/en/{first}", "RelatedTo", f"/c/en/{second}", weight, "conceptnet", "/d/test")
+            for first, second, weight in rows
+        ]
         + [Assertion("/c/en/moon", "IsA", "/c/en/satellite", 1.0, "conceptnet", "/d/test")]
     )
     metric = Grounding(graph, analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))
@@ -175,11 +178,11 @@ def test_all_assertions_between_the_ends_are_shown_informative_ones_first(
     ]  # fmt: skip
     assert [(one.kind, one.value, one.share) for one in piece.rests_on] == [("parallel", weight, 0.0) for weight in (5, 3, 2)]
     assert piece.share == score.value == 7 / 8
-    told = Explanation(("a kettle",), "some tea", score)
-    assert [(claim.relation, claim.share) for claim in told.claims] == [
+    explanation = Explanation(("a kettle",), "some tea", score)
+    assert [(claim.relation, claim.share) for claim in explanation.claims] == [
         ("UsedFor", 7 / 8), ("RelatedTo", 0.0), ("AtLocation", 0.0), ("HasA", 0.0),
     ]  # fmt: skip
-    assert told.text().splitlines()[2] == "    also kettle -RelatedTo-> tea"
+    assert explanation.text().splitlines()[2] == "    also kettle -RelatedTo-> tea"
     (chain,) = scene_of(score).chains  # AtLocation points the other way
     assert [step.labels for step in chain.steps] == [("UsedFor", "RelatedTo", "HasA")]
     assert chain.share == 7 / 8
@@ -307,15 +310,15 @@ def test_batches_and_order_change_nothing(
     assert together == [metric.score(history, response, explain=True) for history, response in items]
     order = list(range(len(items)))
     chance.shuffle(order)
-    assert metric.score_batch([items[place] for place in order], explain=True) == [together[place] for place in order]
+    assert metric.score_batch([items[index] for index in order], explain=True) == [together[index] for index in order]
     assert all(isnan(score.value) == bool(score.evidence.note) for score in together)
     assert all(0.0 <= score.value <= 1.0 for score in together if not score.evidence.note)
 
 
 def test_more_history_at_the_same_distance_is_worth_less(metric: Metric) -> None:
     """Of two concepts one is more often near by chance than one alone is."""
-    one, two = (metric.score(history, "a bone").value for history in (["a dog"], ["a dog and the moon"]))
-    assert (one, two) == (1 / 4, 1 / 16)
+    first, second = (metric.score(history, "a bone").value for history in (["a dog"], ["a dog and the moon"]))
+    assert (first, second) == (1 / 4, 1 / 16)
 
 
 def test_the_signature_names_all_that_counts(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
@@ -338,14 +341,18 @@ def test_metrics_are_found_by_name(oracle: OracleGraph) -> None:
 
 def test_a_score_can_be_told_in_words(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     metric = Grounding(oracle, analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))
-    told = explain(metric.score(["my puppy is hungry"], "the moon , a bone and puppies", explain=True)).splitlines()
-    assert told[0] == "grounding 0.894"
+    explanation = explain(metric.score(["my puppy is hungry"], "the moon , a bone and puppies", explain=True)).splitlines()
+    assert explanation[0] == "grounding 0.894"
     assert (
-        told[1] == '  +0.417 "bone" fits "puppy" (turn 1): puppy -IsA-> dog -Desires-> bone; one in 8 random histories is as near'
+        explanation[1]
+        == '  +0.417 "bone" fits "puppy" (turn 1): puppy -IsA-> dog -Desires-> bone; one in 8 random histories is as near'
     )
-    assert told[2] == '  +0.477 "puppies" (puppy) is in the history too: "puppy" (turn 1); hardly any random history is as near'
-    assert told[3] == '  +0.000 in all from "moon"'
-    assert told[4].startswith("  grounding|graph:")
+    assert (
+        explanation[2]
+        == '  +0.477 "puppies" (puppy) is in the history too: "puppy" (turn 1); hardly any random history is as near'
+    )
+    assert explanation[3] == '  +0.000 in all from "moon"'
+    assert explanation[4].startswith("  grounding|graph:")
     assert explain(metric.score([], "a dog")).startswith(f"grounding none: {NO_HISTORY}")
 
 

@@ -71,23 +71,23 @@ def read_at_once(causal: CausalModel, turns: tuple[str, ...], response: str) -> 
     if ids[0] != causal.begin:
         ids.insert(0, causal.begin)
     with torch.inference_mode():
-        found = causal.model(input_ids=torch.tensor([ids]), use_cache=False, output_hidden_states=True)
-    logits = found.logits[0, -1].double().numpy()
+        output = causal.model(input_ids=torch.tensor([ids]), use_cache=False, output_hidden_states=True)
+    logits = output.logits[0, -1].double().numpy()
     yes, no = (np.logaddexp.reduce(logits[list(tokens)]) for tokens in prompt.answers)
-    return [states[0, -1].numpy() for states in found.hidden_states], float(yes - no)
+    return [states[0, -1].numpy() for states in output.hidden_states], float(yes - no)
 
 
 def test_states_after_shared_turns_are_those_of_the_whole_prompt(folder: Path) -> None:
     causal = open_causal(folder)
-    found = JudgementPrompt(causal).read(PAIRS, [1, 2], margins=True)
+    rows = JudgementPrompt(causal).read(PAIRS, [1, 2], margins=True)
     for row, (turns, response) in enumerate(PAIRS):
         states, margin = read_at_once(causal, turns, response)
-        np.testing.assert_allclose(found.hidden[row], [states[1], states[2]], rtol=0, atol=2e-4)
+        np.testing.assert_allclose(rows.hidden[row], [states[1], states[2]], rtol=0, atol=2e-4)
         if causal.body is not causal.model:  # a model that changes its logits after its head is read by its own output
-            assert found.margins[row] == pytest.approx(margin, abs=1e-3)
-    assert np.array_equal(found.hidden[0], found.hidden[3])
+            assert rows.margins[row] == pytest.approx(margin, abs=1e-3)
+    assert np.array_equal(rows.hidden[0], rows.hidden[3])
     alone = [JudgementPrompt(causal).read([pair], [2]).hidden[0, 0] for pair in PAIRS]
-    np.testing.assert_allclose(found.hidden[:, 1], alone, rtol=0, atol=2e-4)
+    np.testing.assert_allclose(rows.hidden[:, 1], alone, rtol=0, atol=2e-4)
 
 
 def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: CausalModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +96,9 @@ def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: Caus
     read: list[int] = []
     body = judge.prompt.causal.body.forward
 
-    def counted(*given: Any, **named: Any) -> Any:
+    def counted(*arguments: Any, **named: Any) -> Any:
         read.append(named["input_ids"].numel())
-        return body(*given, **named)
+        return body(*arguments, **named)
 
     monkeypatch.setattr(judge.prompt.causal.body, "forward", counted)
     scores = judge.score_batch([(list(turns), response) for turns, response in PAIRS])
@@ -109,12 +109,12 @@ def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: Caus
     )
     assert sum(read) <= 1 + sum(texts) + replies + 80  # the padding of two batches
     before = sum(read)
-    assert [one.value for one in judge.score_batch([(list(turns), response) for turns, response in PAIRS])] == [
-        one.value for one in scores
+    assert [score.value for score in judge.score_batch([(list(turns), response) for turns, response in PAIRS])] == [
+        score.value for score in scores
     ]
     assert sum(read) == before  # the second time nothing is read
     expected = [probe_of(causal).log_odds(JudgementPrompt(causal).read([pair], [2]).hidden[:, 0])[0] for pair in PAIRS]
-    np.testing.assert_allclose([one.value for one in scores], 1 / (1 + np.exp(-np.array(expected))), rtol=0, atol=1e-5)
+    np.testing.assert_allclose([score.value for score in scores], 1 / (1 + np.exp(-np.array(expected))), rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("yes", [0.0, 0.4])
@@ -155,15 +155,15 @@ def test_the_graph_s_edges_against_and_for_a_response_are_shown_and_change_no_sc
         judge = Judgement(
             open_causal(causal.files.folder), probe_of(causal), GraphClaims(Linker(graph, open_analyser(None)), open_parser(None))
         )
-        found = judge.score(["My dog is here, and it is hot."], "It wants a bone, for it is cold.", explain=True)
-        edges = [piece for piece in found.evidence.pieces[0].rests_on if piece.path]
+        score = judge.score(["My dog is here, and it is hot."], "It wants a bone, for it is cold.", explain=True)
+        edges = [piece for piece in score.evidence.pieces[0].rests_on if piece.path]
         texts = [piece.name for piece in edges]
         assert any("for it: dog -Desires-> bone" in text for text in texts), texts
         assert [text.startswith("the graph, against") for text in texts] == sorted(
             (piece.path.assertions[0].relation in AGAINST for piece in edges if piece.path), reverse=True
         )
     plain = Judgement(open_causal(causal.files.folder), probe_of(causal))
-    assert plain.score(["My dog is here, and it is hot."], "It wants a bone, for it is cold.").value == found.value
+    assert plain.score(["My dog is here, and it is hot."], "It wants a bone, for it is cold.").value == score.value
 
 
 def test_edge_cases(causal: CausalModel) -> None:
@@ -171,8 +171,8 @@ def test_edge_cases(causal: CausalModel) -> None:
     nothing = judge.score([], "give it a bone")
     assert np.isnan(nothing.value)
     assert nothing.evidence.note == "the history is empty"
-    many = [f"the puppy is hungry {number}" for number in range(6)]
-    assert judge.score(many, "give it food").value == judge.score([*many[-4:]], "give it food").value
+    history = [f"the puppy is hungry {number}" for number in range(6)]
+    assert judge.score(history, "give it food").value == judge.score([*history[-4:]], "give it food").value
     long = judge.score(["the dog " * 900], "the bone " * 900)
     assert 0 < long.value < 1
 
@@ -214,27 +214,29 @@ def test_the_file_of_a_probe(causal: CausalModel, tmp_path: Path) -> None:
 def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
     talk = [tuple(f"{turn} {count}" if count % 2 else turn for turn in one) for count, one in enumerate(tiny_dialogues(60))]
     long = {"talk": [(*one, *other, *one[:2]) for one, other in zip(talk[:30], talk[30:], strict=True)]}
-    found = make_contrasts(long, limit=25, each=6)
-    assert len(found) == 25
-    assert {kind for one in found for kind, _ in one.false} >= {"random", "same dialogue", "near", "repeated", "negated"}
-    for one in found:
+    contrasts = make_contrasts(long, limit=25, each=6)
+    assert len(contrasts) == 25
+    assert {kind for one in contrasts for kind, _ in one.false} >= {"random", "same dialogue", "near", "repeated", "negated"}
+    for one in contrasts:
         assert one.true not in [text for _, text in one.false]
         assert len({kind for kind, _ in one.false}) == len(one.false)
         turns = long["talk"][one.dialogue]
-        place = turns.index(one.true)
-        assert one.turns == turns[max(0, place - 4) : place] or one.true in turns[place + 1 :]
-    assert make_contrasts(long, limit=25, each=6) == found
-    assert make_contrasts(long, limit=10, each=6) == found[:10]
-    assert make_contrasts(long, limit=25, each=6, seed=1) != found
+        position = turns.index(one.true)
+        assert one.turns == turns[max(0, position - 4) : position] or one.true in turns[position + 1 :]
+    assert make_contrasts(long, limit=25, each=6) == contrasts
+    assert make_contrasts(long, limit=10, each=6) == contrasts[:10]
+    assert make_contrasts(long, limit=25, each=6, seed=1) != contrasts
 
 
 def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, tmp_path: Path) -> None:
     contrasts = make_contrasts({"talk": tiny_dialogues(80)}, limit=80, each=2)
-    told: list[tuple[str, int, int]] = []
-    probe = train_judgement(contrasts, causal, tmp_path / "states", seed=1, progress=lambda *each: told.append(each))
+    progress_calls: list[tuple[str, int, int]] = []
+    probe = train_judgement(
+        contrasts, causal, tmp_path / "states", seed=1, progress=lambda *arguments: progress_calls.append(arguments)
+    )
     assert probe.facts["ordered"] > 0.58  # of kinds that were not in the fit
     assert probe.facts["interval"][0] <= probe.facts["ordered"] <= probe.facts["interval"][1]
-    assert told[-1] == ("fitting", LAYERS - 1, LAYERS - 1)
+    assert progress_calls[-1] == ("fitting", LAYERS - 1, LAYERS - 1)
     again = train_judgement(contrasts, causal, tmp_path / "states", seed=1)
     assert again.digest == probe.digest
     fresh = make_contrasts({"talk": tiny_dialogues(60, seed=9)}, limit=60, each=2, seed=3)
@@ -250,17 +252,17 @@ def test_an_interrupted_reading_continues(causal: CausalModel, tmp_path: Path, m
     whole = train_judgement(contrasts, causal, tmp_path / "whole")
     read, number = JudgementPrompt.read, []
 
-    def stops(self: JudgementPrompt, *given: Any, **named: Any) -> Any:
+    def stops(self: JudgementPrompt, *arguments: Any, **named: Any) -> Any:
         number.append(1)
         if len(number) == 3:
             raise KeyboardInterrupt
-        return read(self, *given, **named)
+        return read(self, *arguments, **named)
 
     monkeypatch.setattr(JudgementPrompt, "read", stops)
     with pytest.raises(KeyboardInterrupt):
         train_judgement(contrasts, causal, tmp_path / "states")
     assert train_judgement(contrasts, causal, tmp_path / "states").digest == whole.digest
-    assert len(number) == 3 + (sum(1 + len(one.false) for one in contrasts) - 1) // 32 + 1 - 2
+    assert len(number) == 3 + (sum(1 + len(contrast.false) for contrast in contrasts) - 1) // 32 + 1 - 2
 
 
 def test_too_few_dialogues_are_refused(causal: CausalModel, tmp_path: Path) -> None:
@@ -273,7 +275,7 @@ def test_yes_gets_the_weight_of_the_probe_where_it_tells_true_from_false_on_anot
     causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knowing: bool
 ) -> None:
     contrasts = make_contrasts({"talk": tiny_dialogues(60)}, limit=40, each=2)
-    chosen = [(("the puppy is hungry",), (f"give it food {place}", f"tell me more {place}"), 0) for place in range(40)]
+    chosen = [(("the puppy is hungry",), (f"give it food {index}", f"tell me more {index}"), 0) for index in range(40)]
     others = given_contrasts("choices", chosen)
     assert others[3].true == "give it food 3"
     assert others[3].false == (("given", "tell me more 3"),)
@@ -281,13 +283,13 @@ def test_yes_gets_the_weight_of_the_probe_where_it_tells_true_from_false_on_anot
     texts, seen = [], []
 
     def knows(self: JudgementPrompt, pairs: Any, layers: Any, *, margins: bool = False) -> Any:
-        found = read(self, pairs, layers, margins=margins)
+        rows = read(self, pairs, layers, margins=margins)
         known = np.array([1.0 if knowing and "give it food" in response else -1.0 for _, response in pairs])
         elsewhere = np.array([turns == ("the puppy is hungry",) for turns, _ in pairs])
-        told = found._replace(margins=np.where(elsewhere, known, random.normal(size=len(pairs))))
-        texts.extend(told.hidden[~elsewhere])
-        seen.extend(told.margins[~elsewhere])
-        return told
+        states = rows._replace(margins=np.where(elsewhere, known, random.normal(size=len(pairs))))
+        texts.extend(states.hidden[~elsewhere])
+        seen.extend(states.margins[~elsewhere])
+        return states
 
     monkeypatch.setattr(JudgementPrompt, "read", knows)
     probe = train_judgement(contrasts, causal, tmp_path / "weighed", weigh=others)
@@ -303,9 +305,9 @@ def test_a_probe_that_is_no_better_than_chance_is_not_written(
 ) -> None:
     read = JudgementPrompt.read
 
-    def blank(self: JudgementPrompt, *given: Any, **named: Any) -> Any:
-        found = read(self, *given, **named)
-        return found._replace(hidden=np.ones_like(found.hidden), margins=np.zeros(len(found.margins)))
+    def blank(self: JudgementPrompt, *arguments: Any, **named: Any) -> Any:
+        rows = read(self, *arguments, **named)
+        return rows._replace(hidden=np.ones_like(rows.hidden), margins=np.zeros(len(rows.margins)))
 
     monkeypatch.setattr(JudgementPrompt, "read", blank)
     with pytest.raises(InputError, match="50% of left-out pairs in order, no more than chance; train on more histories"):

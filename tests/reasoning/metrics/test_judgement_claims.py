@@ -68,23 +68,23 @@ NOT_HINDERED: list[Case] = [
 
 def test_what_hinders_a_response_and_what_it_needs_speaks_against_it(claims: GraphClaims) -> None:
     for turns, response, text in (*HINDERED, *NOT_HINDERED):
-        found = [piece.name for piece in claims.of([(turns, response)])[0] if "Hindered" in piece.name or piece.hops == 1]
-        events = [name for name in found if any(relation in name for relation in ("HinderedBy", "xNeed", "Prereq", "Obstr"))]
-        assert len(events) == bool(text), (turns, response, found)
-        assert all(name.startswith("the graph, against it: ") and text in name for name in events), found
+        names = [piece.name for piece in claims.of([(turns, response)])[0] if "Hindered" in piece.name or piece.hops == 1]
+        events = [name for name in names if any(relation in name for relation in ("HinderedBy", "xNeed", "Prereq", "Obstr"))]
+        assert len(events) == bool(text), (turns, response, names)
+        assert all(name.startswith("the graph, against it: ") and text in name for name in events), names
 
 
 def test_assertions_between_concepts_come_after_those_between_events_and_against_before_for(claims: GraphClaims) -> None:
     turns = ("The hot dog can see that I have a broken leg.",)
-    (found,) = claims.of([(turns, "You should go running, the dog will fly and it is cold, says the bone.")])
-    texts = [(piece.name or "").removesuffix(", weight") for piece in found]
+    (turn_claims,) = claims.of([(turns, "You should go running, the dog will fly and it is cold, says the bone.")])
+    texts = [(piece.name or "").removesuffix(", weight") for piece in turn_claims]
     assert texts == [
         'the graph, against it: PersonX goes running -HinderedBy-> PersonX has a broken leg, which "I have a broken leg" states',
         "the graph, against it: hot -Antonym-> cold", "the graph, against it: dog -NotCapableOf-> fly",
         "the graph, for it: dog -Desires-> bone",
     ]  # fmt: skip
-    assert [piece.value for piece in found] == [1.0, 2.0, 1.0, 3.0]
-    assert all(piece.share == 0 and piece.path is not None and piece.path.hops == 1 for piece in found)
+    assert [piece.value for piece in turn_claims] == [1.0, 2.0, 1.0, 3.0]
+    assert all(piece.share == 0 and piece.path is not None and piece.path.hops == 1 for piece in turn_claims)
 
 
 def test_several_pairs_are_as_each_alone(claims: GraphClaims) -> None:

@@ -48,7 +48,7 @@ def gains_of(causal: CausalModel) -> list[float]:
         before, tokens = ([causal.begin, *causal.tokens([prompt + text])[0]], causal.tokens([f" {reply}"])[0])
         with torch.inference_mode():
             chances = causal.model(input_ids=torch.tensor([[*before, *tokens]])).logits[0].double().log_softmax(-1)
-        return -float(np.mean([float(chances[len(before) - 1 + place, token]) for place, token in enumerate(tokens)]))
+        return -float(np.mean([float(chances[len(before) - 1 + index, token]) for index, token in enumerate(tokens)]))
 
     end = "\nProposed reply by A:"
     return [loss(end, response) - loss(transcript(history, end), response) for history, response in ITEMS]

@@ -62,8 +62,8 @@ def own_losses(model: CausalModel, ids: list[int]) -> list[float]:
 
     with torch.inference_mode():
         logits = model.model(input_ids=torch.tensor([ids])).logits[0, :-1].double()
-        found: list[float] = (-logits.log_softmax(-1)[torch.arange(len(ids) - 1), torch.tensor(ids[1:])]).tolist()
-    return found
+        token_losses: list[float] = (-logits.log_softmax(-1)[torch.arange(len(ids) - 1), torch.tensor(ids[1:])]).tolist()
+    return token_losses
 
 
 def dialogue_ids(model: CausalModel, turns: list[str]) -> list[int]:
@@ -79,8 +79,8 @@ def dialogue_ids(model: CausalModel, turns: list[str]) -> list[int]:
 def test_losses_are_the_models_own(folder: Path, batch_tokens: int) -> None:
     model = open_causal(folder, batch_tokens=batch_tokens)
     expected = [np.mean(own_losses(model, dialogue_ids(model, turns))) for turns in DIALOGUES]
-    found = model.losses(DIALOGUES)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    losses = model.losses(DIALOGUES)
+    np.testing.assert_allclose(losses, expected, rtol=0, atol=1e-5)
     assert np.ptp(expected) > 1  # a constant would not do
 
 

@@ -67,10 +67,10 @@ def test_embeddings_are_those_of_sentence_transformers(modes: tuple[str, ...], l
     where = save_tiny_encoder(tmp_path / "model", modes=modes, length=length)
     expected = library.SentenceTransformer(str(where)).encode(TEXTS, normalize_embeddings=True)
     encoder = open_encoder(where, batch_tokens=100)
-    found = encoder.encode(TEXTS)
-    assert found.dtype == np.float32
-    assert found.shape == (len(TEXTS), encoder.dimension)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+    vectors = encoder.encode(TEXTS)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(TEXTS), encoder.dimension)
+    np.testing.assert_allclose(vectors, expected, rtol=0, atol=2e-6)
 
 
 def test_the_real_encoder_gives_what_its_library_gives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,10 +163,10 @@ def test_equal_files_sign_alike_and_others_do_not(folder: Path, tmp_path: Path) 
 
 
 def test_progress_counts_texts(folder: Path) -> None:
-    told: list[int] = []
-    open_encoder(folder, batch_tokens=50).pooled(TEXTS, progress=told.append)
-    assert sum(told) == len(set(TEXTS))
-    assert len(told) > 1
+    progress_calls: list[int] = []
+    open_encoder(folder, batch_tokens=50).pooled(TEXTS, progress=progress_calls.append)
+    assert sum(progress_calls) == len(set(TEXTS))
+    assert len(progress_calls) > 1
 
 
 def test_no_texts_are_no_rows(tiny: TextEncoder) -> None:
@@ -251,7 +251,7 @@ def test_a_hub_in_reach_comes_before_the_package(
 
     fetched = Path(shutil.copytree(folder, tmp_path / "fetched"))
     patience = []
-    monkeypatch.setattr(hub, "_fetched", lambda *asked: patience.append(asked[-1]) or fetched)
+    monkeypatch.setattr(hub, "_fetched", lambda *arguments: patience.append(arguments[-1]) or fetched)
     assert find_encoder().folder == fetched != packed
     assert patience == [1.0]
 
@@ -286,30 +286,32 @@ LENGTHS = st.lists(st.integers(0, 12), max_size=9)
 ROOM = st.integers(1, 60)
 
 
-def cost(batches: list[list[int]], most: int) -> float:
+def cost(batches: list[list[int]], max_tokens: int) -> float:
     """Tokens that are run, padding included, and what the calls cost; by the lengths in each batch."""
-    return sum(max(batch) * len(batch) + most * CALL for batch in batches)
+    return sum(max(batch) * len(batch) + max_tokens * CALL for batch in batches)
 
 
 @given(LENGTHS, ROOM)
 def test_every_text_is_in_one_batch_that_has_room_for_it(lengths: list[int], most: int) -> None:
     batches = together(lengths, most)
-    places = [place for batch in batches for place in batch]
+    places = [index for batch in batches for index in batch]
     assert sorted(places) == list(range(len(lengths)))
-    assert [lengths[place] for place in places] == sorted(lengths, reverse=True)
+    assert [lengths[index] for index in places] == sorted(lengths, reverse=True)
     assert all(len(batch) == 1 or len(batch) * lengths[batch[0]] <= most for batch in batches)
 
 
 @given(LENGTHS.map(lambda lengths: [length + 1 for length in lengths]), st.integers(13, 60))
 def test_no_cut_between_lengths_is_cheaper(lengths: list[int], most: int) -> None:
-    given = sorted(lengths, reverse=True)
-    batches = [[lengths[place] for place in batch] for batch in together(lengths, most)]
-    between = [place for place in range(1, len(given)) if given[place] != given[place - 1]]
+    descending = sorted(lengths, reverse=True)
+    batches = [[lengths[index] for index in batch] for batch in together(lengths, most)]
+    between = [index for index in range(1, len(descending)) if descending[index] != descending[index - 1]]
     for count in range(len(between) + 1):
         for cuts in combinations(between, count):
-            stretches = [given[start:end] for start, end in zip((0, *cuts), (*cuts, len(given)), strict=True)]
-            other = sum(max(one, default=0) * len(one) - (-len(one) // max(most // max(one, default=1), 1)) * most * CALL
-                        for one in stretches)  # fmt: skip
+            stretches = [descending[start:end] for start, end in zip((0, *cuts), (*cuts, len(descending)), strict=True)]
+            other = sum(
+                max(stretch, default=0) * len(stretch) - (-len(stretch) // max(most // max(stretch, default=1), 1)) * most * CALL
+                for stretch in stretches
+            )
             assert cost(batches, most) <= other + 1e-9
 
 

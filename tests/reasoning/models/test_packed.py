@@ -55,11 +55,11 @@ def test_ends_are_those_of_each_text_alone(
     reader = PackedReader(causal)
     rows = ROWS if start else [row for row in ROWS if PREFIXES[row[0]]]
     for _ in range(2):  # the second time, the start is known
-        found = reader.ends(start, PREFIXES, rows, [1], [3, 50])
-        for place, (prefix, row) in enumerate(rows):
+        ends = reader.ends(start, PREFIXES, rows, [1], [3, 50])
+        for index, (prefix, row) in enumerate(rows):
             output = whole(causal, [*start, *PREFIXES[prefix], *row])
-            np.testing.assert_allclose(found.states[place, 0], output.hidden_states[1][0, -1], rtol=1e-4, atol=1e-4)
-            np.testing.assert_allclose(found.logits[place], output.logits[0, -1, [3, 50]].double(), rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(ends.states[index, 0], output.hidden_states[1][0, -1], rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(ends.logits[index], output.logits[0, -1, [3, 50]].double(), rtol=1e-4, atol=1e-4)
     other = reader.ends((60, *start), PREFIXES, rows, [1])
     np.testing.assert_allclose(
         other.states[0, 0], whole(causal, [60, *start, *PREFIXES[0], *ROWS[0][1]]).hidden_states[1][0, -1], rtol=1e-4, atol=1e-4
@@ -76,7 +76,7 @@ def test_losses_are_those_of_each_text_alone(causal: CausalModel, batch_tokens: 
         for (prefix, row), count, loss in zip(ROWS, counted, losses, strict=True):
             before = [*START, *PREFIXES[prefix]]
             chances = whole(causal, [*before, *row]).logits[0].double().log_softmax(-1)
-            expected = -sum(float(chances[len(before) - 1 + place, token]) for place, token in enumerate(row[:count]))
+            expected = -sum(float(chances[len(before) - 1 + position, token]) for position, token in enumerate(row[:count]))
             assert loss == pytest.approx(expected, rel=1e-4)
         assert losses[1] == counted[1] == 0
 
@@ -84,16 +84,16 @@ def test_losses_are_those_of_each_text_alone(causal: CausalModel, batch_tokens: 
 def test_in_half_precision_no_batch_moves_a_bit(half: CausalModel) -> None:
     random = np.random.default_rng(0)
     prefixes = [tuple(random.integers(0, 300, size).tolist()) for size in (3, 70, 140, 9)]
-    rows = [(place % 4, tuple(random.integers(0, 300, size).tolist())) for place, size in enumerate(random.integers(1, 60, 24))]
+    rows = [(index % 4, tuple(random.integers(0, 300, size).tolist())) for index, size in enumerate(random.integers(1, 60, 24))]
     counted = [len(row) for _, row in rows]
     together = PackedReader(half).ends(START, prefixes, rows, [1, 2], [3], counted)
     alone = [PackedReader(half).ends(START, prefixes, [row], [1, 2], [3], [len(row[1])]) for row in rows]
-    np.testing.assert_array_equal(together.states, np.concatenate([one.states for one in alone]))
-    np.testing.assert_allclose(together.logits, np.concatenate([one.logits for one in alone]), rtol=1e-12)
+    np.testing.assert_array_equal(together.states, np.concatenate([position.states for position in alone]))
+    np.testing.assert_allclose(together.logits, np.concatenate([position.logits for position in alone]), rtol=1e-12)
     order = random.permutation(len(rows))
-    again = PackedReader(half).ends(START, prefixes, [rows[place] for place in order], [1, 2])
+    again = PackedReader(half).ends(START, prefixes, [rows[index] for index in order], [1, 2])
     np.testing.assert_array_equal(again.states, together.states[order])
-    np.testing.assert_array_equal(together.losses, np.concatenate([one.losses for one in alone]))
+    np.testing.assert_array_equal(together.losses, np.concatenate([position.losses for position in alone]))
 
 
 def test_what_is_changed_in_the_model_is_put_back(half: CausalModel) -> None:
@@ -104,8 +104,8 @@ def test_what_is_changed_in_the_model_is_put_back(half: CausalModel) -> None:
     assert half.model.config._attn_implementation == before[0]
     assert not [layer for layer in half.model.modules() if "forward" in layer.__dict__]
     assert (whole(half, [1, 2, 3]).logits == before[1]).all()
-    found = reader.ends(START, PREFIXES, ROWS, [1])
-    np.testing.assert_array_equal(found.states, PackedReader(half).ends(START, PREFIXES, ROWS, [1]).states)
+    ends = reader.ends(START, PREFIXES, ROWS, [1])
+    np.testing.assert_array_equal(ends.states, PackedReader(half).ends(START, PREFIXES, ROWS, [1]).states)
 
 
 def test_a_text_beyond_the_models_length_is_refused(half: CausalModel) -> None:

@@ -21,15 +21,15 @@ WAITING = "y\n" * 20
 
 def opening_calls(path: Path) -> list[ast.Call]:
     """Return the calls in a module that open a model, a tokenizer or a configuration of transformers or its relatives."""
-    found, text = [], path.read_text(encoding="utf-8")
+    calls, text = [], path.read_text(encoding="utf-8")
     if not any(name in text for name in (*OPENERS, "from_config")):
         return []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
             if name in OPENERS or (name == "from_config" and "Auto" in ast.unparse(node.func)):
-                found.append(node)
-    return found
+                calls.append(node)
+    return calls
 
 
 def test_every_call_that_opens_a_model_forbids_code() -> None:
@@ -39,9 +39,9 @@ def test_every_call_that_opens_a_model_forbids_code() -> None:
         for path in (ROOT / folder).rglob("*.py")
         for call in opening_calls(path)
     }
-    assert any(place.startswith("reasoning/models/hub.py") for place in calls)
+    assert any(location.startswith("reasoning/models/hub.py") for location in calls)
     allowed = {
-        place for place, call in calls.items() if {"trust_remote_code": "False"}.items()
+        location for location, call in calls.items() if {"trust_remote_code": "False"}.items()
         <= {word.arg: ast.unparse(word.value) for word in call.keywords}.items()
     }  # fmt: skip
     assert not calls.keys() - allowed
@@ -109,14 +109,14 @@ def test_code_in_a_model_folder_is_not_run(
     try:
         openers()[name](folder)
     except TacitError as error:
-        told: TacitError | None = error
+        message: TacitError | None = error
     else:
-        told = None
+        message = None
     assert not marker.exists()
     assert waiting.read() == WAITING
     if kind is not None:
-        assert isinstance(told, ModelError)
-        assert "requires custom code (trust_remote_code), which tacit never runs" in str(told)
+        assert isinstance(message, ModelError)
+        assert "requires custom code (trust_remote_code), which tacit never runs" in str(message)
 
 
 def test_no_library_reads_stdin_while_a_model_opens(monkeypatch: pytest.MonkeyPatch) -> None:

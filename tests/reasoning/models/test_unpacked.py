@@ -33,15 +33,15 @@ def copies(file: Path) -> list[Path]:
     return sorted((file.parent / "cache" / "unpacked").glob("*"))
 
 
-def same(one: CausalModel, other: CausalModel) -> bool:
+def same(causal: CausalModel, other: CausalModel) -> bool:
     """Whether two models have the same weights, tokens and losses, bit by bit."""
-    mine, its = one.model.state_dict(), other.model.state_dict()
+    mine, its = causal.model.state_dict(), other.model.state_dict()
     text = [" give it a bone", "<s> çok güzel 😀"]
     return (
         all(np.array_equal(mine[name].float().numpy(), its[name].float().numpy()) for name in mine.keys() | its.keys())
-        and one.tokens(text) == other.tokens(text)
-        and np.array_equal(one.losses(DIALOGUES), other.losses(DIALOGUES))
-        and (one.signature, one.begin, one.end) == (other.signature, other.begin, other.end)
+        and causal.tokens(text) == other.tokens(text)
+        and np.array_equal(causal.losses(DIALOGUES), other.losses(DIALOGUES))
+        and (causal.signature, causal.begin, causal.end) == (other.signature, other.begin, other.end)
     )
 
 
@@ -49,7 +49,7 @@ def same(one: CausalModel, other: CausalModel) -> bool:
 def test_the_second_opening_reads_the_copy(file: Path, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(RuntimeWarning, match=KEPT):
         first = open_causal(file, dtype=dtype)
-    assert [one.name for one in copies(file)] == [f"{first.files.digest}-{dtype}"]
+    assert [copy.name for copy in copies(file)] == [f"{first.files.digest}-{dtype}"]
     monkeypatch.setitem(sys.modules, "gguf", None)  # without which no GGUF file is read
     assert same(first, open_causal(file, dtype=dtype))
 

@@ -39,8 +39,8 @@ def save_tiny_encoder(
     tokenizer.save_pretrained(folder)
     if modes:
         steps = [
-            {"idx": place, "name": str(place), "path": f"{place}_{kind}" if place else "", "type": MODULES + kind}
-            for place, kind in enumerate(("Transformer", "Pooling", "Normalize"))
+            {"idx": index, "name": str(index), "path": f"{index}_{kind}" if index else "", "type": MODULES + kind}
+            for index, kind in enumerate(("Transformer", "Pooling", "Normalize"))
         ]
         (folder / "modules.json").write_text(json.dumps(steps), encoding="utf-8")
         (folder / "sentence_bert_config.json").write_text(

@@ -63,5 +63,5 @@ def _name(name: str) -> str:
         return whole[name]
     if name == "lm_head.weight":
         return "output.weight"
-    _, _, layer, rest = name.split(".", 3)
-    return f"blk.{layer}.{NAMES[rest.removesuffix('.weight')]}.weight"
+    _, _, layer, suffix = name.split(".", 3)
+    return f"blk.{layer}.{NAMES[suffix.removesuffix('.weight')]}.weight"

@@ -16,7 +16,7 @@ def tiny_t5_tokenizer(sentences: Sequence[str]) -> Any:
 
     split = pre_tokenizers.Metaspace()
     words = dict.fromkeys(word for text in sentences for word, _ in split.pre_tokenize_str(text))
-    vocabulary = {word: place for place, word in enumerate([*SPECIAL, *words])}
+    vocabulary = {word: index for index, word in enumerate([*SPECIAL, *words])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = split
     tokenizer.decoder = decoders.Metaspace()

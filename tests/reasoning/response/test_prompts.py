@@ -61,8 +61,8 @@ def test_the_command_counts_the_reasons(tacit: Tacit, tmp_path: Path) -> None:
     shown = tacit("prompts", file)
     assert shown.rows == [{"id": "1", "prompt": "Tracy ate, and left.", "names": ["Tracy"]}]
     assert "context is missing" in shown.err
-    told = tacit("prompts", file, "--output", tmp_path / "out.jsonl", "--json").json
+    counts = tacit("prompts", file, "--output", tmp_path / "out.jsonl", "--json").json
     reasons = {"blank": 1, "repeated": 1, "15 words or fewer, without an inner comma or full stop": 1, "no person's name": 1}
-    assert told == {"read": 5, "kept": 1, "left_out": reasons, "errors": 1}
+    assert counts == {"read": 5, "kept": 1, "left_out": reasons, "errors": 1}
     (tmp_path / "names").write_text("\n", encoding="utf-8")
     assert "has no names" in tacit("prompts", file, "--names", tmp_path / "names").err

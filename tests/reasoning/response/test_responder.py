@@ -44,7 +44,7 @@ def test_tokens_are_drawn_from_the_nucleus_in_proportion(model: Path) -> None:
     logits = np.log(np.array([0.2, 0.5, 0.3, 1e-9]))
     random = np.random.default_rng(0)
     drawn = [responder._draw(logits, -np.log(random.standard_exponential(4)), 0.0) for _ in range(4_000)]
-    shares = np.bincount([one for one in drawn if one is not None], minlength=4) / 4_000
+    shares = np.bincount([draw for draw in drawn if draw is not None], minlength=4) / 4_000
     assert shares.tolist() == pytest.approx([0.0, 0.625, 0.375, 0.0], abs=0.03)
     noise = np.array([0.0, 0.0, math.log(0.5 / 0.3), 0.0])
     assert responder._draw(logits, noise, 1e-3) is None  # a tie, which rounding could decide
@@ -56,17 +56,17 @@ def test_perplexity_is_that_of_each_turn_alone(model: Path) -> None:
 
     responder = open_responder(model)
     turns = [Turn(dialogue[:2], dialogue[2]) for dialogue in tiny_dialogues(6)]
-    found = responder.perplexity(turns)
-    for turn, nats, number in zip(turns, found.nats.tolist(), found.tokens.tolist(), strict=True):
+    perplexity = responder.perplexity(turns)
+    for turn, nats, number in zip(turns, perplexity.nats.tolist(), perplexity.tokens.tolist(), strict=True):
         ((ids, start),) = coded(responder.model, [turn])
         with torch.inference_mode():
             logits = responder.model.model(input_ids=torch.tensor([ids])).logits[0, :-1]
         losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="sum" if start == 1 else "none")
         assert number == len(ids) - start
         assert nats == pytest.approx(float(losses[start - 1 :].sum()), rel=1e-4)
-    assert found.value == pytest.approx(math.exp(found.nats.sum() / found.tokens.sum()))
-    low, high = found.interval(range(len(turns)))
-    assert low <= found.value <= high
+    assert perplexity.value == pytest.approx(math.exp(perplexity.nats.sum() / perplexity.tokens.sum()))
+    low, high = perplexity.interval(range(len(turns)))
+    assert low <= perplexity.value <= high
 
 
 def test_a_long_history_loses_its_beginning_and_a_long_turn_its_end(model: Path) -> None:
@@ -83,10 +83,12 @@ def test_ranks_share_ties_and_put_what_cannot_be_judged_last() -> None:
 
 def test_the_best_sample_comes_with_its_edges(sample_graph: Any) -> None:
     with Reasoner(sample_graph, ["grounding", "length"]) as reasoner:
-        (found,) = rerank(reasoner, [(["My dog was alone all day."], ["Hello.", "Take him for a walk in the park!", "Hello."])])
-        assert found.best.number == 1
-        assert [one.number for one in found.candidates] == [1, 0, 2]
-        assert {(edge.head_text, edge.relation, edge.tail_text) for edge in found.edges} >= {("dog", "Desires", "walk")}
+        (reranked,) = rerank(
+            reasoner, [(["My dog was alone all day."], ["Hello.", "Take him for a walk in the park!", "Hello."])]
+        )
+        assert reranked.best.number == 1
+        assert [candidate.number for candidate in reranked.candidates] == [1, 0, 2]
+        assert {(edge.head_text, edge.relation, edge.tail_text) for edge in reranked.edges} >= {("dog", "Desires", "walk")}
         with pytest.raises(InputError, match="there is no response to rank"):
             list(rerank(reasoner, [(["Hello."], [])]))
 
@@ -100,12 +102,15 @@ def test_histories_ranked_together_are_ranked_as_alone(sample_graph: Any) -> Non
     ]
     with Reasoner(sample_graph, ["coherence", "grounding"]) as reasoner:
         together = list(rerank(reasoner, iter(rows)))
-        assert [one.best.text for one in together[:2]] == ["Take him for a walk in the park!", "You are welcome, enjoy the soup."]
-        assert [sorted(c.number for c in one.candidates) for one in together] == [[0, 1], [0, 1, 2], [0]]
-        for row, one in zip(rows, together, strict=True):
+        assert [entry.best.text for entry in together[:2]] == [
+            "Take him for a walk in the park!",
+            "You are welcome, enjoy the soup.",
+        ]
+        assert [sorted(c.number for c in entry.candidates) for entry in together] == [[0, 1], [0, 1, 2], [0]]
+        for row, entry in zip(rows, together, strict=True):
             (alone,) = rerank(reasoner, [row])
-            assert [c.number for c in alone.candidates] == [c.number for c in one.candidates]
-            for mine, other in zip(alone.candidates, one.candidates, strict=True):
+            assert [c.number for c in alone.candidates] == [c.number for c in entry.candidates]
+            for mine, other in zip(alone.candidates, entry.candidates, strict=True):
                 assert mine.rank == other.rank
                 assert mine.values == pytest.approx(other.values, abs=1e-5)
         with pytest.raises(InputError, match="there is no response to rank"):

@@ -92,15 +92,15 @@ def plainly(nlp: spacy.language.Language, text: str) -> list[Token]:
     """What spaCy itself says of a text, asked word by word."""
     stop_words = nlp.Defaults.stop_words
     joined, offsets = prepare(text)
-    found = []
+    token_texts = []
     for word in nlp(joined):
         start, end = word.idx, word.idx + len(word)
         if offsets is not None:
             start, end = offsets[start], offsets[end - 1] + 1
         stop = word.text.lower() in stop_words or word.lemma_.lower() in stop_words
         if not word.is_space:
-            found.append(Token(word.text, start, end, word.lemma_, word.pos_, stop))
-    return found
+            token_texts.append(Token(word.text, start, end, word.lemma_, word.pos_, stop))
+    return token_texts
 
 
 def test_the_analysis_is_that_of_the_bare_pipeline(analyser: SpacyAnalyser) -> None:
@@ -218,10 +218,10 @@ def test_the_tokenizer_is_the_one_that_spacy_makes() -> None:
     plain, ours = spacy.load(SHIPPED).tokenizer, load_pipeline().nlp.tokenizer
     assert ours.rules == plain.rules
     for text in ("I'm gonna tell 'em: U.S. 10km (e.g. http://a.bc/d?e) costs $5.99/day :-) isn't it?", "cannot", "", "a\u00a0b"):
-        assert [(one.text, one.norm_) for one in ours(text)] == [(one.text, one.norm_) for one in plain(text)]
+        assert [(token.text, token.norm_) for token in ours(text)] == [(token.text, token.norm_) for token in plain(text)]
     for name in ("prefix_search", "suffix_search", "infix_finditer", "token_match", "url_match"):
         ones = [getattr(tokenizer, name) for tokenizer in (ours, plain)]
-        assert len({getattr(one, "__self__", None) for one in ones}) == 1
+        assert len({getattr(token, "__self__", None) for token in ones}) == 1
 
 
 def test_torch_is_hidden_from_one_thread_alone() -> None:

@@ -38,12 +38,12 @@ TABLE = [
 
 def told(linker: Linker, text: str) -> list[str]:
     """Mentions as ``text=concept``, or the text alone where it names the concept."""
-    found = []
+    tokens = []
     for mention in linker.link(text):
         name = mention.concept.removeprefix("/c/en/")
         assert text[mention.start : mention.end] == mention.text
-        found.append(mention.text if name == mention.text.replace(" ", "_") else f"{mention.text}={name}")
-    return found
+        tokens.append(mention.text if name == mention.text.replace(" ", "_") else f"{mention.text}={name}")
+    return tokens
 
 
 @pytest.mark.parametrize(("text", "mentions"), TABLE)
@@ -103,8 +103,8 @@ def test_the_longest_run_can_be_bounded(oracle: OracleGraph) -> None:
     text = "rode bikes hot dog stand beatles"
     longest = {1: ["bike", "dog"], 2: ["ride_bike", "hot_dog"], 3: ["ride_bike", "hot_dog_stand"]}
     for words, names in longest.items():
-        found = Linker(oracle, Splitter(), max_words=words).link(text)
-        assert [mention.concept for mention in found] == [f"/c/en/{name}" for name in names]
+        mentions = Linker(oracle, Splitter(), max_words=words).link(text)
+        assert [mention.concept for mention in mentions] == [f"/c/en/{name}" for name in names]
     assert Linker(oracle, Splitter(), max_words=1).options == {"max_words": "1"}
     assert Linker(oracle, Splitter(), max_words=3).options == {}
     for words in (0, 4, -1):
@@ -136,8 +136,8 @@ def test_single_words_are_those_that_the_graph_resolves(
             if uri and token.pos in pos and not token.stop:
                 expected.append((token.start, token.end, text[token.start : token.end], uri, token.lemma, token.pos))
     for _ in range(2):
-        found = linker.link_batch(["dog", text])[1]
-        assert [tuple(mention.to_dict().values()) for mention in found] == expected
+        mentions = linker.link_batch(["dog", text])[1]
+        assert [tuple(mention.to_dict().values()) for mention in mentions] == expected
 
 
 def test_utterances_are_analysed_once_and_forgotten_in_time(oracle: OracleGraph) -> None:

@@ -39,14 +39,14 @@ def test_white_space_is_left_out_and_offsets_stay(parser: Parser) -> None:
 @given(st.text(max_size=60))
 def test_heads_are_words_and_every_sentence_has_a_root(text: str) -> None:
     words = open_parser().parse_batch([text])[0]
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         assert 0 <= word.head < len(words)
         assert 0 <= word.start < word.end <= len(text)
-        seen = {place}
-        while words[place].head != place:
-            place = words[place].head
-            assert place not in seen
-            seen.add(place)
+        seen = {index}
+        while words[index].head != index:
+            index = words[index].head
+            assert index not in seen
+            seen.add(index)
     assert [word.sentence for word in words] == sorted(word.sentence for word in words)
 
 

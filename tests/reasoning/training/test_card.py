@@ -30,16 +30,16 @@ def test_shipped_cards_are_what_the_templates_give() -> None:
     assert (retriever / "README.md").read_text(encoding="utf-8") == retriever_card(open_compact(), size)
     assert (retriever / "LICENSE").read_text(encoding="utf-8") == licence_text("retriever")
     checkpoint = open_checkpoint()
-    made = {
+    cards = {
         "metrics/accent/probe": probe_card(PROBE.open(), path=None),
         "metrics/judgement_probe": judgement_card(JUDGEMENT.open(), path=None),
         "metrics/coherence/model": coherence_card(checkpoint.header, checkpoint.digest, path=None),
         "metrics/commonsense/model": commonsense_card(load_regressor(REASONING / "metrics" / "commonsense" / "model"), path=""),
     }
-    for place, card in made.items():  # figures of agreement with people were added to these
-        shipped = iter((REASONING / place / "README.md").read_text(encoding="utf-8").split("\n"))
+    for folder, card in cards.items():  # figures of agreement with people were added to these
+        shipped = iter((REASONING / folder / "README.md").read_text(encoding="utf-8").split("\n"))
         lost = [line for line in card.rstrip().split("\n") if line not in shipped]
-        assert not lost, place
+        assert not lost, folder
 
 
 SHIPPED = sorted(path for path in REASONING.rglob("README.md") if "cards" not in path.parts)

@@ -40,7 +40,7 @@ SMALL = Limits(least=2, dialogues=2, penalty=2.0)
 
 
 def test_the_form_model_is_the_logistic_regression_of_pairs() -> None:
-    found = fit_form(ROWS, SMALL)
+    model = fit_form(ROWS, SMALL)
     words = ["he", "buys", "a", "boat", "no", "sells", "sinks", "she", "is", "out"]
     pairs_of_words = [
         "he buys",
@@ -55,26 +55,26 @@ def test_the_form_model_is_the_logistic_regression_of_pairs() -> None:
         "she is",
         "is out",
     ]
-    kept = sorted([*words, *pairs_of_words])
-    assert sorted(found.terms) == kept
+    vocabulary = sorted([*words, *pairs_of_words])
+    assert sorted(model.terms) == vocabulary
     assert "sinks" not in fit_form(ROWS, Limits(least=9, dialogues=1)).terms  # it occurs eight times
     values = [
-        np.hstack([form_of(one.choices), [[float(term in terms_of(choice)) for term in kept] for choice in one.choices]])
-        for one in ROWS
+        np.hstack([form_of(row.choices), [[float(term in terms_of(choice)) for term in vocabulary] for choice in row.choices]])
+        for row in ROWS
     ]
-    scale = np.ones(len(FORM) + len(kept))
-    scale[: len(FORM)] = np.concatenate([centred(each) for each in values]).std(axis=0)[: len(FORM)]
+    scale = np.ones(len(FORM) + len(vocabulary))
+    scale[: len(FORM)] = np.concatenate([centred(row_values) for row_values in values]).std(axis=0)[: len(FORM)]
     scale[scale == 0] = 1
     pairs, weights = [], []
-    for each, one in zip(values, ROWS, strict=True):
-        wrong = [place for place in range(3) if place not in one.correct]
-        mine = [(each[good] - each[bad]) / scale for good, bad in product(one.correct, wrong)]
+    for row_values, row in zip(values, ROWS, strict=True):
+        wrong = [index for index in range(3) if index not in row.correct]
+        mine = [(row_values[good] - row_values[bad]) / scale for good, bad in product(row.correct, wrong)]
         pairs += mine
         weights += [1 / len(mine)] * len(mine)
     oracle = LogisticRegression(C=0.5 / SMALL.penalty, fit_intercept=False, tol=1e-10, max_iter=2000)
     oracle.fit(np.concatenate([pairs, -np.array(pairs)]), np.repeat([1, 0], len(pairs)), sample_weight=[*weights, *weights])
-    assert [*found.form.values()] == pytest.approx(oracle.coef_[0][: len(FORM)] / scale[: len(FORM)], abs=2e-3)
-    assert [found.terms[term] for term in kept] == pytest.approx(oracle.coef_[0][len(FORM) :], abs=2e-3)
+    assert [*model.form.values()] == pytest.approx(oracle.coef_[0][: len(FORM)] / scale[: len(FORM)], abs=2e-3)
+    assert [model.terms[term] for term in vocabulary] == pytest.approx(oracle.coef_[0][len(FORM) :], abs=2e-3)
 
 
 def test_dialogues_that_share_turns_are_one_group() -> None:
@@ -87,7 +87,7 @@ def test_dialogues_that_share_turns_are_one_group() -> None:
         of("d", "A: It is far to go there."), of("a", f"A: {LONG}", "B: hi"),
     ]  # fmt: skip
     assert clusters(rows).tolist() == [0, 1, 0, 0, 0]
-    assert [one.id for one in apart_from(rows, [["no", "It is far to go there"]])] == ["a", "b", "a"]
+    assert [instance.id for instance in apart_from(rows, [["no", "It is far to go there"]])] == ["a", "b", "a"]
 
 
 def test_no_model_has_seen_what_it_judges() -> None:
@@ -96,28 +96,30 @@ def test_no_model_has_seen_what_it_judges() -> None:
     own = Limits(least=1, dialogues=1)
     groups = np.arange(20)
     known = fit_form(rows, own)
-    assert all((np.diff(known.log_odds(one.choices))[0] > 0) == (one.correct == (1,)) for one in rows)
-    assert all(abs(np.diff(each[:, 0])[0]) < 1e-9 for each in unseen_form(rows, groups, own))
+    assert all((np.diff(known.log_odds(entry.choices))[0] > 0) == (entry.correct == (1,)) for entry in rows)
+    assert all(abs(np.diff(scores[:, 0])[0]) < 1e-9 for scores in unseen_form(rows, groups, own))
     split = Split(rows, groups, np.arange(15), np.arange(15, 20), own)
-    assert max(abs(np.diff(each[:, 0])[0]) for each in split.form.values()) < 1e-9
+    assert max(abs(np.diff(scores[:, 0])[0]) for scores in split.form.values()) < 1e-9
     parts = {
-        "other": Measured(("x",), [np.array([[1.0], [0.0]]) if one.correct == (0,) else np.array([[0.0], [1.0]]) for one in rows])
+        "other": Measured(
+            ("x",), [np.array([[1.0], [0.0]]) if entry.correct == (0,) else np.array([[0.0], [1.0]]) for entry in rows]
+        )
     }
-    assert [int(np.argmax(each)) for each in split.scores(rows, parts, ["answers", "other"])] == [
+    assert [int(np.argmax(scores)) for scores in split.scores(rows, parts, ["answers", "other"])] == [
         row.correct[0] for row in rows[15:]
     ]
 
 
 def test_heads_for_each_choice_of_judges(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
-    values = [random.normal(size=(3, 2)) + [[place in one.correct] for place in range(3)] for one in ROWS]
+    values = [random.normal(size=(3, 2)) + [[index in instance.correct] for index in range(3)] for instance in ROWS]
     apart = [
-        Instance(one.id, [f"A: {number} {number} ."], one.target, one.question, one.choices, one.correct)
-        for number, one in enumerate(ROWS)
+        Instance(instance.id, [f"A: {number} {number} ."], instance.target, instance.question, instance.choices, instance.correct)
+        for number, instance in enumerate(ROWS)
     ]
     heads = train_heads(apart, {"graph": Measured(("one", "two"), values)}, facts={"licence": "none"})
     assert set(heads.weights) == {"answers", "graph", "answers + graph"}
-    alone = fit_head(("graph.one", "graph.two"), values, [one.correct for one in apart])
+    alone = fit_head(("graph.one", "graph.two"), values, [instance.correct for instance in apart])
     assert heads.head(["graph.one", "graph.two"]).weights == pytest.approx(alone.weights, abs=1e-4)
     both = heads.head(["answers.form", "graph.one", "graph.two"])
     assert heads.head(["graph.one", "graph.two", "answers.form"]).weights.tolist() == [*both.weights[1:], both.weights[0]]
@@ -135,7 +137,13 @@ def test_heads_for_each_choice_of_judges(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match=r"is not a file of heads .*tacit train choice-head wrote"):
             open_heads(tmp_path)
     with pytest.raises(InputError, match=r"1 dialogues that share no turn .* give 20 or more"):
-        train_heads([Instance(one.id, ROWS[0].dialogue, one.target, one.question, one.choices, one.correct) for one in ROWS], {})
+        train_heads(
+            [
+                Instance(instance.id, ROWS[0].dialogue, instance.target, instance.question, instance.choices, instance.correct)
+                for instance in ROWS
+            ],
+            {},
+        )
 
 
 def test_a_measurement_continues(tmp_path: Path) -> None:
@@ -151,7 +159,7 @@ def test_a_measurement_continues(tmp_path: Path) -> None:
     for file in sorted(folder.iterdir())[20:]:
         file.unlink()
     calls.clear()
-    assert [each.tolist() for each in measure(judge, ROWS, folder)] == [each.tolist() for each in whole]
+    assert [array.tolist() for array in measure(judge, ROWS, folder)] == [array.tolist() for array in whole]
     assert len(calls) == 4
     calls.clear()
     measure(judge, ROWS, folder)

@@ -61,7 +61,7 @@ def test_a_model_learns_to_answer(kind: str, models: dict[str, Path], tmp_path: 
     assert (facts["kind"], facts["examples"], facts["steps"]) == (kind, 8, 40)
     assert facts["last_loss"] < 0.5 * facts["first_loss"]
     opened = open_trained(tmp_path / "model")
-    answers = opened.answer([(one.question, one.target, one.dialogue) for one in ROWS[:2]])
+    answers = opened.answer([(instance.question, instance.target, instance.dialogue) for instance in ROWS[:2]])
     assert len(answers) == 2
     assert all(text and "\n" not in text for text in answers)
     for text in answers if kind == "seq2seq" else ():  # other tokenizers may split a text in another way than it was written
@@ -105,8 +105,8 @@ def test_a_model_learns_to_choose_and_judges(kind: str, answers: str, models: di
     opened = open_trained(tmp_path / "model")
     taken = opened.chosen(ROWS)
     if kind == "encoder":
-        assert taken == [one.correct for one in ROWS]
-    assert all(one and set(one) <= {0, 1} for one in taken)
+        assert taken == [instance.correct for instance in ROWS]
+    assert all(instance and set(instance) <= {0, 1} for instance in taken)
     chooser = load_chooser(None, ["answers", "trained"], model=tmp_path / "model")
     rows = chooser.choose(ROWS[:2], 1)
     assert set(rows[0].choices[0].shares) == {"answers", "trained"}
@@ -119,24 +119,24 @@ def test_a_model_learns_to_choose_and_judges(kind: str, answers: str, models: di
 def test_the_losses_of_an_encoder_by_hand() -> None:
     import torch
 
-    one = replace_choices(ROWS[0], ["a", "b", "c"], (0, 2))
+    instance = replace_choices(ROWS[0], ["a", "b", "c"], (0, 2))
 
     class Fixed(room.ScoringEncoder):
         def logits(self, pairs: Any) -> Any:
-            assert all(source.startswith(one.question.text) for source, _ in pairs)
+            assert all(source.startswith(instance.question.text) for source, _ in pairs)
             return torch.tensor([{"a": 1.0, "b": 0.0, "c": -1.0}[choice] for _, choice in pairs])
 
-    source = question_input(one.question, one.target, one.dialogue)
+    source = question_input(instance.question, instance.target, instance.dialogue)
     random = np.random.default_rng(0)
-    found = room._loss(Fixed(None, None), [room._judged(one, "all", source)], "all")([0], random)
+    loss = room._loss(Fixed(None, None), [room._judged(instance, "all", source)], "all")([0], random)
     expected = np.mean([np.log1p(np.exp(-1)), np.log1p(np.exp(1)), np.log(2)])
-    assert float(found) == pytest.approx(float(expected), rel=1e-6)
-    found = room._loss(Fixed(None, None), [room._judged(one, "single", source)], "single")([0], random)
-    assert float(found) == pytest.approx(float(np.log1p(np.exp(-1))), rel=1e-6)  # "c" is right too and left out
+    assert float(loss) == pytest.approx(float(expected), rel=1e-6)
+    loss = room._loss(Fixed(None, None), [room._judged(instance, "single", source)], "single")([0], random)
+    assert float(loss) == pytest.approx(float(np.log1p(np.exp(-1))), rel=1e-6)  # "c" is right too and left out
 
 
-def replace_choices(one: Instance, choices: list[str], correct: tuple[int, ...]) -> Instance:
-    return Instance(one.id, one.dialogue, one.target, one.question, choices, correct)
+def replace_choices(instance: Instance, choices: list[str], correct: tuple[int, ...]) -> Instance:
+    return Instance(instance.id, instance.dialogue, instance.target, instance.question, choices, correct)
 
 
 def test_one_seed_is_one_model_and_a_kill_changes_nothing(models: dict[str, Path], tmp_path: Path) -> None:

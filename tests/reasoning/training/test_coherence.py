@@ -47,36 +47,36 @@ def test_dialogues_are_taken_once_and_never_when_they_will_be_measured_on() -> N
         "one": [["Hi", "Hello"], ["hi !", "  hello"], ["hi", ""], ["hi"], ["x", long.upper(), "y"], ["x", " ", "z"]],
         "two": [["hi", "hello", "bye"], ["HI", "hello"], ["i'd like a table for two please", "yes"], ["short one here", "yes"]],
     }
-    kept, dropped = distinct_dialogues(corpora, [long, "short one here"])
-    assert kept == {"one": [("Hi", "Hello"), ("x", "z")], "two": [("hi", "hello", "bye"), ("short one here", "yes")]}
+    distinct, dropped = distinct_dialogues(corpora, [long, "short one here"])
+    assert distinct == {"one": [("Hi", "Hello"), ("x", "z")], "two": [("hi", "hello", "bye"), ("short one here", "yes")]}
     assert dropped == {"too short": 2, "excluded": 2, "repeated": 2}
 
 
 def test_a_tenth_is_held_out_of_each_corpus() -> None:
     corpora = {"one": tiny_dialogues(100), "two": tiny_dialogues(30, seed=1)}
-    found = hold_out(corpora, np.random.default_rng(0))
+    splits = hold_out(corpora, np.random.default_rng(0))
     for name, dialogues in corpora.items():
-        split = found[name]
+        split = splits[name]
         assert len(split.held_out) == len(dialogues) // 10
         assert sorted([*split.learnt, *split.held_out]) == sorted(dialogues)
-    assert found == hold_out(corpora, np.random.default_rng(0))
-    assert found != hold_out(corpora, np.random.default_rng(1))
-    for few in ({"one": tiny_dialogues(19)}, {}):
+    assert splits == hold_out(corpora, np.random.default_rng(0))
+    assert splits != hold_out(corpora, np.random.default_rng(1))
+    for too_few in ({"one": tiny_dialogues(19)}, {}):
         with pytest.raises(InputError, match="train"):
-            hold_out(few, np.random.default_rng(0))
+            hold_out(too_few, np.random.default_rng(0))
 
 
 def test_contrasts_are_true_random_and_copied() -> None:
     dialogues = [tuple(f"dialogue {number} turn {turn} of five words or more" for turn in range(4)) for number in range(300)]
-    found = contrasts(dialogues, 0.5, np.random.default_rng(0))
-    true = [item for item, label in zip(found.items, found.labels, strict=True) if label]
+    drawn = contrasts(dialogues, 0.5, np.random.default_rng(0))
+    true = [item for item, label in zip(drawn.items, drawn.labels, strict=True) if label]
     assert len(true) == 900
     for item in true:
         number = int(item.response.split()[1])
         assert (*item.history, item.response) == dialogues[number][: len(item.history) + 1]
     elsewhere = {turn: number for number, turns in enumerate(dialogues) for turn in turns}
     copied = 0
-    for item, label in zip(found.items, found.labels, strict=True):
+    for item, label in zip(drawn.items, drawn.labels, strict=True):
         own = elsewhere[item.history[0]]
         if not label and elsewhere.get(item.response, own) == own:
             copied += 1
@@ -89,8 +89,8 @@ def test_weights_are_those_of_a_logistic_regression() -> None:
     truth = np.array([2.0, 0.5, -3.0, 0.0])
     features = random.normal(size=(20_000, 4)) * [1, 2, 0.5, 1]
     labels = (random.random(20_000) < 1 / (1 + np.exp(-(features @ truth - 1)))).astype(np.int64)
-    found = weigh([Measured(features[:15_000], labels[:15_000], 3.0), Measured(features[15_000:], labels[15_000:], 1.0)])
-    whole = found["+".join(PARTS)]
+    weights = weigh([Measured(features[:15_000], labels[:15_000], 3.0), Measured(features[15_000:], labels[15_000:], 1.0)])
+    whole = weights["+".join(PARTS)]
     np.testing.assert_allclose([whole["bias"], *(whole[part] for part in PARTS)], [-1, *truth], atol=0.15)
     assert set(whole) == {"bias", *PARTS}
     heavy = weigh([Measured(features, labels, 1e-9), Measured(features, 1 - labels, 1.0)])
@@ -108,13 +108,13 @@ def test_with_more_weight_for_similarity_the_log_odds_and_repetition_are_fitted_
     assert ratios["similarity"] / ratios["selection"] == pytest.approx(3)
     assert ratios["association"] == pytest.approx(ratios["selection"])
     # the weighted likelihood has its maximum at this bias, this scale of the other weights and this weight of repetition
-    each = np.repeat([2 / 3_000, 1 / 1_000], [3_000, 1_000])
+    sample_weights = np.repeat([2 / 3_000, 1 / 1_000], [3_000, 1_000])
     repetition = features[:, PARTS.index("repetition")]
     sums = features @ [heavier[part] for part in PARTS] - heavier["repetition"] * repetition
 
     def loss(bias: float, scale: float, copied: float) -> float:
         odds = bias + scale * sums + copied * repetition
-        return float((each * (np.logaddexp(0, odds) - labels * odds)).sum())
+        return float((sample_weights * (np.logaddexp(0, odds) - labels * odds)).sum())
 
     found = np.array([heavier["bias"], 1.0, heavier["repetition"]])
     assert all(loss(*(found + sign * 0.05 * step)) > loss(*found) for step in np.eye(3) for sign in (1, -1))
@@ -167,19 +167,22 @@ def test_a_head_learns_which_response_is_whose() -> None:
     turned = contexts @ np.linalg.qr(random.normal(size=(12, 12)))[0]
     vectors = np.vstack([contexts, turned]).astype(np.float16)
     rows = np.stack([np.arange(300), np.full(300, -1), np.arange(300, 600)], axis=1)
-    told: list[tuple[int, int]] = []
+    progress_calls: list[tuple[int, int]] = []
     head = train_head(
-        vectors, rows[:250], settings=HeadRecipe(width=12, epochs=60, batch=50), progress=lambda *done: told.append(done)
+        vectors,
+        rows[:250],
+        settings=HeadRecipe(width=12, epochs=60, batch=50),
+        progress=lambda *done: progress_calls.append(done),
     )
     fresh = rows[250:]
-    found = vectors.astype(np.float32)
+    standardised = vectors.astype(np.float32)
     nothing = np.full((50, 12), np.nan, np.float32)
     right = sum(
-        int(head.fits(np.repeat(found[[row[0]]], 50, 0), nothing, found[fresh[:, 2]])[0].argmax() == place)
-        for place, row in enumerate(fresh)
+        int(head.fits(np.repeat(standardised[[row[0]]], 50, 0), nothing, standardised[fresh[:, 2]])[0].argmax() == index)
+        for index, row in enumerate(fresh)
     )
     assert right > 40
-    assert told[-1] == (300, 300)
+    assert progress_calls[-1] == (300, 300)
 
 
 def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
@@ -221,10 +224,10 @@ def test_many_texts_are_encoded_as_one_by_one(folder: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(room, "_CHUNK", 7)
     texts = [text for dialogue in tiny_dialogues(20) for text in dialogue]
-    told: list[int] = []
-    found = room.encoded(texts, open_encoder(folder), count=told.append)
-    np.testing.assert_allclose(found, open_encoder(folder).pooled(texts), rtol=2e-3, atol=2e-3)
-    assert sum(told) == len(texts)
+    counts: list[int] = []
+    vectors = room.encoded(texts, open_encoder(folder), count=counts.append)
+    np.testing.assert_allclose(vectors, open_encoder(folder).pooled(texts), rtol=2e-3, atol=2e-3)
+    assert sum(counts) == len(texts)
 
 
 @pytest.mark.parametrize("stage", ["counting", "training the head", "weighing the parts"])

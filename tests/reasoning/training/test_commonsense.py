@@ -47,15 +47,18 @@ def rated(number: int = 120, seed: int = 0, noise: float = 0.3) -> list[One]:
     lengths = rng.integers(1, 30, number)
     ratings = np.log1p(lengths) + rng.normal(0, noise, number)
     return [
-        One((f"history {place // 3}",), "la " * int(length), float(rating), "ab"[place % 2])
-        for place, (length, rating) in enumerate(zip(lengths, ratings, strict=True))
+        One((f"history {index // 3}",), "la " * int(length), float(rating), "ab"[index % 2])
+        for index, (length, rating) in enumerate(zip(lengths, ratings, strict=True))
     ]
 
 
 def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
-    told: list[tuple[str, int, int]] = []
+    progress_calls: list[tuple[str, int, int]] = []
     trained = train_commonsense(
-        rated(), Lengths(), CommonsenseRecipe(folds=5, networks=QUICK, resamples=200), progress=lambda *said: told.append(said)
+        rated(),
+        Lengths(),
+        CommonsenseRecipe(folds=5, networks=QUICK, resamples=200),
+        progress=lambda *call: progress_calls.append(call),
     )
     assert [row.dataset for row in trained.rows] == ["a", "b"]
     for row in trained.rows:
@@ -72,19 +75,19 @@ def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
     assert facts["scores"][0]["pearson"]["value"] == trained.rows[0].pearson.value
     assert facts["count"] is facts["graph"] is facts["language_model"] is None
     assert set(facts["versions"]) == {"tacit-kg", "scikit-learn", "numpy", "spacy"}
-    stages = list(dict.fromkeys(stage for stage, _, _ in told))
+    stages = list(dict.fromkeys(stage for stage, _, _ in progress_calls))
     assert stages == ["features", "cross-validation", "resampling"]
-    assert all(said[1] == said[2] for said in (next(s for s in reversed(told) if s[0] == stage) for stage in stages))
+    assert all(call[1] == call[2] for call in (next(s for s in reversed(progress_calls) if s[0] == stage) for stage in stages))
 
 
 def test_where_nothing_can_be_learnt_nothing_is_found() -> None:
-    found = []
+    correlations = []
     recipe = CommonsenseRecipe(folds=5, networks=QUICK, resamples=1)
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        noise = [replace(one, rating=float(rng.normal()), dataset="x") for one in rated(200, seed)]
-        found.append(train_commonsense(noise, Lengths(), recipe).rows[0].pearson.value or 0.0)
-    assert abs(np.mean(found)) < 0.2
+        noise = [replace(row, rating=float(rng.normal()), dataset="x") for row in rated(200, seed)]
+        correlations.append(train_commonsense(noise, Lengths(), recipe).rows[0].pearson.value or 0.0)
+    assert abs(np.mean(correlations)) < 0.2
 
 
 def test_one_seed_one_model_and_one_measure() -> None:
@@ -122,11 +125,11 @@ def test_no_prediction_comes_from_a_model_that_saw_the_response() -> None:
     values = np.arange(60.0)[:, None]
     ratings = np.zeros(60)
     ratings[7] = 1000.0
-    rounds = [Round(np.array([place for place in range(60) if place != left]), np.array([left])) for left in (7, 8)]
-    found = out_of_fold(values, ratings, rounds, LENGTH, QUICK, 0)
-    assert found[7] == 0.0  # all the others are rated 0
-    assert 0.0 <= found[8] <= 1000.0
-    assert np.isnan(np.delete(found, [7, 8])).all()
+    rounds = [Round(np.array([index for index in range(60) if index != left]), np.array([left])) for left in (7, 8)]
+    predictions = out_of_fold(values, ratings, rounds, LENGTH, QUICK, 0)
+    assert predictions[7] == 0.0  # all the others are rated 0
+    assert 0.0 <= predictions[8] <= 1000.0
+    assert np.isnan(np.delete(predictions, [7, 8])).all()
 
 
 def test_random_splits_average_what_is_predicted_twice() -> None:
@@ -146,14 +149,14 @@ def test_random_splits_average_what_is_predicted_twice() -> None:
 
 
 def test_conversations_are_never_divided() -> None:
-    items = [((one.history), one.response) for one in rated()]
+    items = [((row.history), row.response) for row in rated()]
     groups, rounds = divide(items, CommonsenseRecipe())
     assert not any(set(groups[train]) & set(groups[test]) for train, test in rounds)
     assert max(np.bincount(groups)) > 1
 
 
 @pytest.mark.parametrize(
-    ("ratings", "said"),
+    ("ratings", "message"),
     [
         ([3.0] * 50, r"all ratings are 3; give judgements"),
         ([1.0] * 40 + [float("nan")], "the rating of judgement 41 is not a finite number"),
@@ -162,14 +165,14 @@ def test_conversations_are_never_divided() -> None:
         ([], "0 judgements are too few"),
     ],
 )
-def test_ratings_that_teach_nothing(ratings: list[float], said: str) -> None:
-    items = [One((f"h {place}",), "x", rating) for place, rating in enumerate(ratings)]
-    with pytest.raises(InputError, match=said):
+def test_ratings_that_teach_nothing(ratings: list[float], message: str) -> None:
+    items = [One((f"h {index}",), "x", rating) for index, rating in enumerate(ratings)]
+    with pytest.raises(InputError, match=message):
         train_commonsense(items, Lengths())
 
 
 def test_nearly_constant_ratings_and_few_judgements_are_managed_without_a_warning() -> None:
-    items = [One((f"h {place}",), "x " * place, float(place == 3)) for place in range(30)]
+    items = [One((f"h {index}",), "x " * index, float(index == 3)) for index in range(30)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trained = train_commonsense(items, Lengths(), CommonsenseRecipe(folds=2, resamples=50))
@@ -177,25 +180,25 @@ def test_nearly_constant_ratings_and_few_judgements_are_managed_without_a_warnin
 
 
 def test_one_conversation_cannot_be_divided() -> None:
-    items = [One(("h",), "x " * place, float(place)) for place in range(40)]
+    items = [One(("h",), "x " * index, float(index)) for index in range(40)]
     with pytest.raises(InputError, match="1 conversations cannot be divided into 10 folds"):
         train_commonsense(items, Lengths())
 
 
 def test_dialogues_are_contrasted_with_each_other() -> None:
-    items = [((f"a{place}", "b"), f"c{place}") for place in range(50)] + [
-        ((f"a{place}", "b", f"c{place}"), "d") for place in range(50)
+    items = [((f"a{index}", "b"), f"c{index}") for index in range(50)] + [
+        ((f"a{index}", "b", f"c{index}"), "d") for index in range(50)
     ]
-    found = contrast([*items, ((), "alone"), (("x",), " ")], 0, "name")
-    assert len(found) == 200
-    own, other = found[::2], found[1::2]
-    assert [(one.history, one.response, one.rating) for one in own] == [(history, response, 1.0) for history, response in items]
-    assert [one.history for one in other] == [history for history, _ in items]
-    assert {one.rating for one in other} == {0.0}
-    assert {one.dataset for one in found} == {"name"}
+    contrasted = contrast([*items, ((), "alone"), (("x",), " ")], 0, "name")
+    assert len(contrasted) == 200
+    own, other = contrasted[::2], contrasted[1::2]
+    assert [(row.history, row.response, row.rating) for row in own] == [(history, response, 1.0) for history, response in items]
+    assert [row.history for row in other] == [history for history, _ in items]
+    assert {row.rating for row in other} == {0.0}
+    assert {row.dataset for row in contrasted} == {"name"}
     taken = dict(items)
-    for one in other[:50]:
-        assert one.response == "d" or one.response != taken[one.history]
+    for row in other[:50]:
+        assert row.response == "d" or row.response != taken[row.history]
     assert contrast(items, 0) == contrast(items, 0) != contrast(items, 1)
     with pytest.raises(InputError, match="at least two conversations"):
         contrast([(("a",), "b"), (("a", "b"), "c")], 0)
@@ -215,7 +218,7 @@ class Related(FeatureExtractor):
 
 
 def test_a_contrasted_model_tells_own_responses_from_others() -> None:
-    items = [((f"word{place} dog",), f"word{place} cat") for place in range(60)]
+    items = [((f"word{index} dog",), f"word{index} cat") for index in range(60)]
     trained = train_commonsense(contrast(items, 0), Related(), CommonsenseRecipe(folds=5, networks=QUICK, resamples=50))
     assert trained.rows[0].pearson.value == pytest.approx(1.0, abs=0.01)
     low, high = trained.model.predict(np.array([[0.0], [1.0]]))

@@ -38,9 +38,9 @@ def test_what_begins_with_a_response_belongs_to_it() -> None:
 @given(items)
 def test_equal_histories_and_continuations_stay_together(rows: list[tuple[tuple[str, ...], str]]) -> None:
     groups = conversations(rows)
-    for (one, said), first in zip(rows, groups, strict=True):
+    for (history, response), first in zip(rows, groups, strict=True):
         for (two, _), second in zip(rows, groups, strict=True):
-            if one == two or two[: len(one) + 1] == (*one, said):
+            if history == two or two[: len(history) + 1] == (*history, response):
                 assert first == second
     assert sorted(set(groups.tolist())) == list(range(groups.max() + 1))
 

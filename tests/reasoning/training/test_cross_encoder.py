@@ -43,12 +43,12 @@ def trained(body: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 
 def test_it_learns_the_ratings_and_predicts_them_in_their_units(trained: tuple[Path, dict[str, Any]]) -> None:
-    folder, found = trained
+    folder, facts = trained
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "predicts a rating.\n" in card  # without facts for it
     assert "    tacit train cross-encoder\n" in card
-    assert (found["ratings"], found["held_out"]) == (44, 4)  # two of 24 conversations are left out
-    assert found["pearson"] > 0.9
+    assert (facts["ratings"], facts["held_out"]) == (44, 4)  # two of 24 conversations are left out
+    assert facts["pearson"] > 0.9
     metric = load_metric("cross-encoder", model=str(folder))
     items = [(["the dog 1"], "i like the dog"), (["the dog 1"], "i swam in the sea")]
     good, bad = (score.value for score in metric.score_batch(items))
@@ -70,18 +70,18 @@ def test_an_interrupted_training_ends_with_the_same_weights(
         train_cross_encoder(EXAMPLES, body, tmp_path / "rater", RECIPE, facts=facts, progress=die)
     found = train_cross_encoder(EXAMPLES, body, tmp_path / "rater", RECIPE, facts=facts)
     assert found["began_at"] == 10
-    pairs = [(one.first, one.second) for one in EXAMPLES[:6]]
+    pairs = [(example.first, example.second) for example in EXAMPLES[:6]]
     whole, resumed = (open_cross_encoder(folder).predict(pairs) for folder in (trained[0], tmp_path / "rater"))
     np.testing.assert_allclose(resumed, whole, atol=1e-5)
 
 
 def test_ratings_of_several_sets_are_standardised_within_each(body: Path, tmp_path: Path) -> None:
-    other = [one._replace(dataset="other", rating=10 * one.rating) for one in EXAMPLES]
+    other = [example._replace(dataset="other", rating=10 * example.rating) for example in EXAMPLES]
     recipe = RatingRecipe(steps=1, held_out=0.0)
-    found = train_cross_encoder(
+    facts = train_cross_encoder(
         [*EXAMPLES, *other], body, tmp_path / "both", recipe, facts={"command": "", "use": "", "files": []}
     )
-    assert (found["held_out"], found["pearson"]) == (0, None)
+    assert (facts["held_out"], facts["pearson"]) == (0, None)
     assert json.loads((tmp_path / "both" / "config.json").read_text(encoding="utf-8"))[SCALE] == [0.0, 1.0]
 
 
@@ -89,7 +89,7 @@ def test_bad_input_is_named(body: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too few"):
         train_cross_encoder(EXAMPLES[:3], body, tmp_path / "few")
     with pytest.raises(InputError, match="all ratings of own are 1; give ratings that differ"):
-        train_cross_encoder([one._replace(rating=1.0) for one in EXAMPLES], body, tmp_path / "same")
+        train_cross_encoder([example._replace(rating=1.0) for example in EXAMPLES], body, tmp_path / "same")
     with pytest.raises(ModelError, match=r"not a cross-encoder|is not a AutoModel|cannot be opened"):
         load_metric("cross-encoder", model=str(body))
     with pytest.raises(InputError, match="needs a model; train one on ratings with tacit train cross-encoder"):

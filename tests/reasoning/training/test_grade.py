@@ -66,9 +66,9 @@ def sources(oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncode
 
 
 def run(
-    sources: Sources, folder: Path, told: Callable[..., Any] = quiet, recipe: GradeRecipe | None = None, **named: Any
+    sources: Sources, folder: Path, train: Callable[..., Any] = quiet, recipe: GradeRecipe | None = None, **named: Any
 ) -> Trained:
-    return train_grade(MANY, sources, recipe or RECIPE, folder, told, **named)
+    return train_grade(MANY, sources, recipe or RECIPE, folder, train, **named)
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +77,15 @@ def pairs() -> Pairs:
 
 
 def test_pairs_are_every_turn_with_what_came_before() -> None:
-    made = make_pairs(MANY, 2, dev_share=0.2)
-    assert len(made.response) == 3 * len(MANY)
-    assert made.texts[made.response[2]] == MANY[0][3]
-    assert [made.texts[row] for row in made.context[2]] == [MANY[0][2], MANY[0][1]]
-    assert made.context[0].tolist()[1] == -1
+    pairs = make_pairs(MANY, 2, dev_share=0.2)
+    assert len(pairs.response) == 3 * len(MANY)
+    assert pairs.texts[pairs.response[2]] == MANY[0][3]
+    assert [pairs.texts[row] for row in pairs.context[2]] == [MANY[0][2], MANY[0][1]]
+    assert pairs.context[0].tolist()[1] == -1
     for number in range(len(MANY)):
-        assert len(set(made.dev[made.dialogue == number].tolist())) == 1
-    few = make_pairs(MANY, 2, limit=60, dev_share=0.2)
-    assert 60 <= len(few.response) <= 63
+        assert len(set(pairs.dev[pairs.dialogue == number].tolist())) == 1
+    fewer_pairs = make_pairs(MANY, 2, limit=60, dev_share=0.2)
+    assert 60 <= len(fewer_pairs.response) <= 63
     with pytest.raises(InputError, match="more dialogues"):
         make_pairs(MANY[:2], 2)
 
@@ -96,8 +96,8 @@ def test_what_judges_saw_is_left_out() -> None:
         ["Hi", "Hello there", "Fine"],
         ["Hello there", "no"], ["one"], ["a b", "c d"], ["A b!", "C d."],
     ]  # fmt: skip
-    kept = without_judged(dialogues, [["how are you doing on this fine day", "Fine"], ["Hello there!", "Fine, and you?"]])
-    assert [list(one) for one in kept] == [["Hi", "Hello there", "Fine"], ["Hello there", "no"], ["a b", "c d"]]
+    remaining = without_judged(dialogues, [["how are you doing on this fine day", "Fine"], ["Hello there!", "Fine, and you?"]])
+    assert [list(dialogue) for dialogue in remaining] == [["Hi", "Hello there", "Fine"], ["Hello there", "no"], ["a b", "c d"]]
 
 
 @pytest.mark.parametrize("kind", ["random", "lexical", "embedding"])
@@ -108,14 +108,14 @@ def test_false_responses_are_of_other_dialogues_and_repeatable(pairs: Pairs, kin
             return embedding_negatives(pairs, vectors, seed)
         return (random_negatives if kind == "random" else lexical_negatives)(pairs, seed)
 
-    found = draw(1)
-    assert found.tolist() == draw(1).tolist()
-    for place, row in enumerate(found.tolist()):
-        assert int(pairs.dialogue[place]) not in pairs.dialogues_of[row]
-        assert plain(pairs.texts[row]) != plain(pairs.texts[pairs.response[place]])
+    negatives = draw(1)
+    assert negatives.tolist() == draw(1).tolist()
+    for index, row in enumerate(negatives.tolist()):
+        assert int(pairs.dialogue[index]) not in pairs.dialogues_of[row]
+        assert plain(pairs.texts[row]) != plain(pairs.texts[pairs.response[index]])
         assert row in set(pairs.response.tolist())
     if kind != "lexical":
-        assert found.tolist() != draw(2).tolist()
+        assert negatives.tolist() != draw(2).tolist()
 
 
 def test_lexical_ones_share_words_and_near_ones_are_near(pairs: Pairs) -> None:
@@ -194,9 +194,9 @@ def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, m
     modes: list[bool] = []
     steps: list[str] = []
 
-    def drop(adjacency: Any, *given: Any) -> Any:
+    def drop(adjacency: Any, *arguments: Any) -> Any:
         modes.append(True)
-        return drop_edges(adjacency, *given)
+        return drop_edges(adjacency, *arguments)
 
     monkeypatch.setattr(training, "drop_edges", drop)
     monkeypatch.setattr(training, "look", lambda *_: {"dev_loss": float(len(steps)), "dev_wins_1": 0.0, "dev_wins_2": 0.0})
@@ -219,7 +219,7 @@ def test_a_tuned_encoder_is_trained_along_and_saved(
     save_checkpoint(trained.checkpoint, tmp_path / "model", card(trained.checkpoint, path="m"), trained.tokenizer)
     assert (tmp_path / "model" / "encoder" / "config.json").is_file()
     again = load_checkpoint(tmp_path / "model")
-    before = {name: one for name, one in trained.checkpoint.model.state_dict().items() if "encoder" in name}
+    before = {name: weight for name, weight in trained.checkpoint.model.state_dict().items() if "encoder" in name}
     assert before
     for name, tensor in before.items():
         np.testing.assert_array_equal(again.model.state_dict()[name].numpy(), tensor.numpy())

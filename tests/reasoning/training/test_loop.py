@@ -38,8 +38,8 @@ def run(plan: Plan, folder: Path | None = None, *, dropout: bool = True, **named
     return model, fit(model, loss, 10, plan, folder, **named), batches
 
 
-def same(one: Any, other: Any) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+def same(first: Any, second: Any) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(first.state_dict().values(), second.state_dict().values(), strict=True))
 
 
 def dev_loss(model: Any) -> dict[str, float]:
@@ -80,21 +80,21 @@ def test_a_batch_in_parts_gives_the_gradient_of_the_whole() -> None:
     whole, _, _ = run(Plan(5, 4, 0.05), dropout=False)
     parts, _, batches = run(Plan(5, 4, 0.05, accumulate=3), dropout=False)
     assert [len(batch) for batch in batches[:2]] == [2, 2]
-    for one, other in zip(whole.parameters(), parts.parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+    for first, second in zip(whole.parameters(), parts.parameters(), strict=True):
+        torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-5)
 
 
 def test_training_stops_early_with_the_best_weights() -> None:
     model, measured = model_of(), iter([3.0, 1.0, 2.0, 2.0, 0.0])
-    kept: list[Any] = []
+    steps: list[Any] = []
 
     def look() -> dict[str, float]:
-        kept.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
+        steps.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
         return {"dev_loss": next(measured)}
 
     _, state, batches = run(Plan(100, 4, 0.05, look_every=2, patience=2), model=model, look=look)
     assert (len(batches), state.step, state.best, state.best_step) == (8, 8, 1.0, 4)
-    assert all(torch.equal(tensor, kept[1][name]) for name, tensor in model.state_dict().items())
+    assert all(torch.equal(tensor, steps[1][name]) for name, tensor in model.state_dict().items())
 
 
 def test_a_checkpoint_of_another_plan_or_data_is_ignored_and_a_damaged_one_named(tmp_path: Path) -> None:

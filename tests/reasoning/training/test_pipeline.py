@@ -197,9 +197,9 @@ def test_scores_can_be_had_again(data_dir: Path) -> None:
     import spacy
 
     sentences = read_treebank(data_dir / "treebank" / "en_ewt-test.conllu.gz")[:400]
-    found = evaluate(spacy.load(SHIPPED), sentences)
+    agreements = evaluate(spacy.load(SHIPPED), sentences)
     card = json.loads((SHIPPED / "scores.json").read_text(encoding="utf-8"))
-    for kind, got in (("written", found.written), ("dialogue", found.dialogue)):
+    for kind, scores in (("written", agreements.written), ("dialogue", agreements.dialogue)):
         for name, value in card[kind].items():
             near = 0.1 if name == "sentence" else 0.05  # a slice of one genre has sentences of its own kind
-            assert getattr(got, name) == pytest.approx(value, abs=near), (kind, name)
+            assert getattr(scores, name) == pytest.approx(value, abs=near), (kind, name)

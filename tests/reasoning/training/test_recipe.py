@@ -34,15 +34,15 @@ def test_every_recipe_is_read_back_from_its_text(command: str, name: str, tmp_pa
 
 def test_keys_that_are_left_out_are_those_of_the_default_recipe(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text("terms = 7\n[head]\nepochs = 2\n", encoding="utf-8")
-    found: CoherenceRecipe = open_recipe("coherence", str(tmp_path / "r.toml"), seed=5)
-    assert (found.terms, found.head.epochs, found.seed) == (7, 2, 5)
-    assert found.head.width == CoherenceRecipe().head.width
-    assert CoherenceRecipe.from_dict(asdict(found)) == found
+    recipe: CoherenceRecipe = open_recipe("coherence", str(tmp_path / "r.toml"), seed=5)
+    assert (recipe.terms, recipe.head.epochs, recipe.seed) == (7, 2, 5)
+    assert recipe.head.width == CoherenceRecipe().head.width
+    assert CoherenceRecipe.from_dict(asdict(recipe)) == recipe
 
 
 def test_recipes_in_the_facts_of_models_may_have_former_and_removed_keys() -> None:
-    found = CoherenceRecipe.recorded({"copies": 0.5, "average": False, "terms": 5, "head": {"hidden": 0, "width": 3}})
-    assert (found.copy_share, found.terms, found.head.width) == (0.5, 5, 3)
+    recipe = CoherenceRecipe.recorded({"copies": 0.5, "average": False, "terms": 5, "head": {"hidden": 0, "width": 3}})
+    assert (recipe.copy_share, recipe.terms, recipe.head.width) == (0.5, 5, 3)
     with pytest.raises(InputError, match="copies is not a key there"):
         CoherenceRecipe.from_dict({"copies": 0.5})
 

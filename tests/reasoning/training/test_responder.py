@@ -44,14 +44,14 @@ def test_the_loss_is_that_of_each_response_and_choice_alone(kind: str, tmp_path:
     assert [len(batch) for batch in batches] == [3, 3]
     for number, batch in enumerate(batches):
         nats, costs = [], []
-        for one in batch:
+        for example in batch:
             scores = []
-            for place, (row, start) in enumerate(zip(one.rows, one.starts, strict=True)):
+            for index, (row, start) in enumerate(zip(example.rows, example.starts, strict=True)):
                 with torch.inference_mode():
                     out = opened.model(input_ids=torch.tensor([row]), output_hidden_states=True)
                     scores.append(float(choosing.choice(out.hidden_states[-1][0, -1])))
                     losses = torch.nn.functional.cross_entropy(out.logits[0, :-1], torch.tensor(row[1:]), reduction="none")
-                if place == 0:
+                if index == 0:
                     nats += losses[start - 1 :].tolist()
             costs.append(float(np.log(np.exp(scores).sum()) - scores[0]))
         expected = 2.0 * np.mean(nats) + 0.5 * np.mean(costs)
@@ -63,10 +63,13 @@ def test_the_loss_is_that_of_each_response_and_choice_alone(kind: str, tmp_path:
 def test_distractors_follow_the_same_history_and_are_turns_of_other_dialogues(model: Path) -> None:
     opened = open_causal(model)
     dialogues = [("a b", "c"), ("d e", "f")]
-    (found,) = room.examples(opened, [(dialogues[0], 1)], dialogues, TINY, np.random.default_rng(0))
-    true, false = (opened.tokenizer.decode(row[1:]) for row in found.rows)
+    (example,) = room.examples(opened, [(dialogues[0], 1)], dialogues, TINY, np.random.default_rng(0))
+    true, false = (opened.tokenizer.decode(row[1:]) for row in example.rows)
     assert (true, false) == ("B: a b\nA: c\n", "B: a b\nA: f\n")
-    assert [opened.tokenizer.decode(row[start:]) for row, start in zip(found.rows, found.starts, strict=True)] == [" c\n", " f\n"]
+    assert [opened.tokenizer.decode(row[start:]) for row, start in zip(example.rows, example.starts, strict=True)] == [
+        " c\n",
+        " f\n",
+    ]
     with pytest.raises(InputError, match="give two dialogues or more"):
         room.examples(opened, [(dialogues[0], 1)], dialogues[:1], TINY, np.random.default_rng(0))
 

@@ -23,8 +23,8 @@ def tiny_dialogues(number: int, *, seed: int = 0, only: str = "") -> list[tuple[
     """Distinct dialogues of four turns each, of one topic or of any."""
     chance = random.Random(seed)
     topics = [only] if only else list(TOPICS)
-    found = []
+    dialogues = []
     for count in range(number):
         pairs = [chance.choice(TOPICS[chance.choice(topics)]) for _ in range(2)]
-        found.append(tuple(f"{turn} {count}" if place == 0 else turn for place, turn in enumerate(sum(pairs, ()))))
-    return found
+        dialogues.append(tuple(f"{turn} {count}" if index == 0 else turn for index, turn in enumerate(sum(pairs, ()))))
+    return dialogues

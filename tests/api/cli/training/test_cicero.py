@@ -24,7 +24,7 @@ RECORD = {
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with instances, a tiny model and a recipe."""
     folder = tmp_path_factory.mktemp("cicero")
     (folder / "cicero.json").write_text(json.dumps(RECORD) + "\n", encoding="utf-8")
@@ -34,27 +34,27 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, place: Path, sample_graph: Path) -> None:
-    common = ["--model", place / "t5", "--recipe", place / "recipe.toml", "--epochs", "30", "--json", "-q"]
+def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, inputs: Path, sample_graph: Path) -> None:
+    common = ["--model", inputs / "t5", "--recipe", inputs / "recipe.toml", "--epochs", "30", "--json", "-q"]
     for task in ("generate", "choose"):
-        outcome = tacit("train", "cicero", place / "cicero.json", "--task", task, "--output", place / task, *common)
-        [found] = outcome.rows
-        assert (outcome.status, found["task"], found["kind"], found["examples"]) == (0, task, "seq2seq", 1)
-        assert found["last_loss"] < found["first_loss"]
-        card = (place / task / "README.md").read_text(encoding="utf-8")
-        assert f"tacit train cicero cicero.json --task {task} --output {task} --model t5" in card.replace(str(place) + "/", "")
-        assert str(place) not in card
+        outcome = tacit("train", "cicero", inputs / "cicero.json", "--task", task, "--output", inputs / task, *common)
+        [entry] = outcome.rows
+        assert (outcome.status, entry["task"], entry["kind"], entry["examples"]) == (0, task, "seq2seq", 1)
+        assert entry["last_loss"] < entry["first_loss"]
+        card = (inputs / task / "README.md").read_text(encoding="utf-8")
+        assert f"tacit train cicero cicero.json --task {task} --output {task} --model t5" in card.replace(str(inputs) + "/", "")
+        assert str(inputs) not in card
         assert "- `cicero.json`, 1 instances, sha256 `" in card
-    infer = ["infer", place / "cicero.json", "--graph", sample_graph, "-q"]
-    [row] = tacit(*infer, "--model", place / "generate", "--json").rows
+    infer = ["infer", inputs / "cicero.json", "--graph", sample_graph, "-q"]
+    [row] = tacit(*infer, "--model", inputs / "generate", "--json").rows
     *_, last = row["turns"][0]["answers"]["motivation"]
     assert (last["origin"], "edge" in last) == ("model", False)
     assert last["text"]
-    assert f"    {last['text']}: model" in tacit(*infer, "--model", place / "generate").out
+    assert f"    {last['text']}: model" in tacit(*infer, "--model", inputs / "generate").out
     assert "model:" not in tacit(*infer).out
-    choose = ["choose", place / "cicero.json", "--graph", sample_graph, "--json", "-q", "--model"]
+    choose = ["choose", inputs / "cicero.json", "--graph", sample_graph, "--json", "-q", "--model"]
     for task in ("generate", "choose"):
-        [row] = tacit(*choose, place / task).rows
+        [row] = tacit(*choose, inputs / task).rows
         assert list(row["choices"][0]["shares"]) == ["answers", "graph", "trained"]
 
 
@@ -66,8 +66,8 @@ def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path
     train = ["train", "choice-probe", instances, "--model", model, "--output", tmp_path / "probe"]
     outcome = tacit(*train, "--json", "-q")
     assert outcome.status == 0, outcome.err
-    [found] = outcome.rows
-    assert (found["instances"], found["dialogues"], found["pairs"], found["ordered"]) == (10, 10, 10, 1.0)
+    [entry] = outcome.rows
+    assert (entry["instances"], entry["dialogues"], entry["pairs"], entry["ordered"]) == (10, 10, 10, 1.0)
     card = (tmp_path / "probe" / "README.md").read_text(encoding="utf-8")
     assert "tacit train choice-probe some.json --model model --output probe" in card.replace(f"{tmp_path}/", "")
     assert "- `some.json`, 10 instances, sha256 `" in card
@@ -89,7 +89,7 @@ def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path
     outcome = tacit(*default)
     assert list(outcome.rows[0]["choices"][0]["shares"]) == ["answers", "graph"]
     assert "yes-no" not in outcome.err
-    fetched = shutil.copytree(model, tmp_path / "cache" / "models" / MODEL_FILE)  # a folder in place of a file
+    fetched = shutil.copytree(model, tmp_path / "cache" / "models" / MODEL_FILE)  # a folder in inputs of a file
     monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", fetched.exists)
     outcome = tacit(*default)
     assert list(outcome.rows[0]["choices"][0]["shares"]) == ["answers", "graph", "yes-no"]
@@ -118,8 +118,8 @@ def test_heads_of_judges(tacit: Tacit, tmp_path: Path, sample_graph: Path) -> No
     train = ["train", "choice-head", instances, "--graph", sample_graph, "--output", tmp_path / "head", "--json", "-q"]
     outcome = tacit(*train, "--exclude", known)
     assert outcome.status == 0, outcome.err
-    [found] = outcome.rows
-    assert (found["instances"], found["judges"], found["excluded"]) == (20, ["answers", "graph"], ["known.jsonl"])
+    [entry] = outcome.rows
+    assert (entry["instances"], entry["judges"], entry["excluded"]) == (20, ["answers", "graph"], ["known.jsonl"])
     card = (tmp_path / "head" / "README.md").read_text(encoding="utf-8")
     assert "- `some.json`, 21 instances, sha256 `" in card
     assert "known.jsonl were left out" in card
@@ -127,7 +127,7 @@ def test_heads_of_judges(tacit: Tacit, tmp_path: Path, sample_graph: Path) -> No
     choose = ["choose", instances, "--graph", sample_graph, "--json", "-q", "--answers", "1"]
     fitted = tacit(*choose, "--head", tmp_path / "head").rows
     assert [row["chosen"] for row in fitted] == [[0]] * 21
-    assert f"head:{found['digest']}" in fitted[0]["signature"]
+    assert f"head:{entry['digest']}" in fitted[0]["signature"]
     assert fitted[0]["scores"] != tacit(*choose).rows[0]["scores"]
     assert "there is no head at" in tacit(*choose, "--head", tmp_path / "none").err
     for setting, sentence in (
@@ -143,21 +143,24 @@ def test_heads_of_judges(tacit: Tacit, tmp_path: Path, sample_graph: Path) -> No
         assert not (tmp_path / "other").exists()
 
 
-def test_wrong_usage_is_one_sentence(tacit: Tacit, place: Path, sample_graph: Path) -> None:
-    train = ["train", "cicero", "--task", "choose", "--output", place / "out", "-q"]
-    infer = ["infer", place / "cicero.json", "--graph", sample_graph, "-q"]
+def test_wrong_usage_is_one_sentence(tacit: Tacit, inputs: Path, sample_graph: Path) -> None:
+    train = ["train", "cicero", "--task", "choose", "--output", inputs / "out", "-q"]
+    infer = ["infer", inputs / "cicero.json", "--graph", sample_graph, "-q"]
     for words, sentence in (
-        ([*train, place / "talk.jsonl", "--model", place / "t5"], "talk.jsonl has no instance of CICERO"),
-        ([*train, place / "cicero.json", "--model", place / "none"], "there is no model folder"),
-        ([*train, place / "cicero.json", "--model", place / "t5", "--recipe", "none"], "the recipe none does not exist"),
-        ([*infer, "--model", place / "t5"], "has no cicero.json of tacit train cicero"),
-        ([*infer, "--model", place / "none"], "there is no model folder"),
-        (["infer", place / "cicero.json", "--graph", place / "none"], "there is no graph"),
+        ([*train, inputs / "talk.jsonl", "--model", inputs / "t5"], "talk.jsonl has no instance of CICERO"),
+        ([*train, inputs / "cicero.json", "--model", inputs / "none"], "there is no model folder"),
+        (
+            [*train, inputs / "cicero.json", "--model", inputs / "t5", "--recipe", "none"],
+            "the recipe none does not exist",
+        ),
+        ([*infer, "--model", inputs / "t5"], "has no cicero.json of tacit train cicero"),
+        ([*infer, "--model", inputs / "none"], "there is no model folder"),
+        (["infer", inputs / "cicero.json", "--graph", inputs / "none"], "there is no graph"),
         ([*infer, "--question", "why"], "unknown question 'why'"),
-        (["choose", place / "cicero.json", "--judge", "trained", "-q"], "the judge trained needs a model"),
+        (["choose", inputs / "cicero.json", "--judge", "trained", "-q"], "the judge trained needs a model"),
     ):
         outcome = tacit(*words)
         assert outcome.status in (1, 2), words
         assert sentence in outcome.err, (words, outcome.err)
-        told = [line for line in outcome.err.splitlines() if not line.startswith(("records of", "  line"))]
-        assert len(told) == 1, outcome.err
+        messages = [line for line in outcome.err.splitlines() if not line.startswith(("records of", "  line"))]
+        assert len(messages) == 1, outcome.err

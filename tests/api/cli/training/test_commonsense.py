@@ -39,13 +39,13 @@ def recipe_file(folder: Path, text: str) -> str:
 def judgements(folder: Path, name: str = "rated.jsonl", rows: Sequence[dict[str, Any]] = (), number: int = 60) -> str:
     """Write made-up judgements: long responses are rated better."""
     rng = random.Random(0)
-    made = []
-    for place in range(number):
+    returned_rows = []
+    for index in range(number):
         history = " ".join(rng.choices(WORDS, k=4))
         response = " ".join(rng.choices(WORDS, k=rng.randint(1, 12)))
-        made.append({"id": place, "history": [history], "response": response, "rating": 1 + len(response.split()) / 3})
+        returned_rows.append({"id": index, "history": [history], "response": response, "rating": 1 + len(response.split()) / 3})
     path = folder / name
-    path.write_text("\n".join(json.dumps(row) for row in [*made, *rows]) + "\n", encoding="utf-8")
+    path.write_text("\n".join(json.dumps(row) for row in [*returned_rows, *rows]) + "\n", encoding="utf-8")
     return str(path)
 
 
@@ -53,10 +53,10 @@ def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, t
     file = judgements(tmp_path)
     output = tmp_path / "model"
     chosen = recipe_file(tmp_path, 'licence = "mine"')
-    made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--recipe", chosen)
-    assert made.status == 0, made.err
-    assert "rated" in made.out
-    assert "2-fold cross-validation, conversations kept together" in made.out
+    outcome = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--recipe", chosen)
+    assert outcome.status == 0, outcome.err
+    assert "rated" in outcome.out
+    assert "2-fold cross-validation, conversations kept together" in outcome.out
     assert sorted(path.name for path in output.iterdir()) == ["README.md", FILE]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     model = load_regressor(output)
@@ -92,13 +92,13 @@ def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, t
 
 
 def test_the_result_as_json(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
-    one, two = judgements(tmp_path, "a.jsonl"), judgements(tmp_path, "b.jsonl", number=40)
+    first, second = judgements(tmp_path, "a.jsonl"), judgements(tmp_path, "b.jsonl", number=40)
     output = tmp_path / "m"
     chosen = recipe_file(tmp_path, 'count = "triples"\nfolds = 0\nshares = [0.6, 0.2, 0.2]\nrounds = 3\n')
     words = ("--graph", sample_graph, "-o", str(output), "--json", *QUICK, "--recipe", chosen)
-    made = tacit("train", "commonsense", one, two, *words)
-    assert made.status == 0, made.err
-    row = json.loads(made.out)
+    outcome = tacit("train", "commonsense", first, second, *words)
+    assert outcome.status == 0, outcome.err
+    row = json.loads(outcome.out)
     assert row["features"] == ["one_hop", "two_hop", "length"]
     assert row["count"] == "triples"
     assert row["plan"] == {"shares": [0.6, 0.2, 0.2], "rounds": 3}
@@ -112,9 +112,11 @@ def test_one_seed_gives_the_same_file_again_and_replaces_the_old_one(tacit: Taci
     output = tmp_path / "model"
     digests = []
     for seed in ("0", "0", "1"):
-        made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--seed", seed, "--json")
-        assert made.status == 0, made.err
-        digests.append(json.loads(made.out)["digest"])
+        outcome = tacit(
+            "train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK, "--seed", seed, "--json"
+        )
+        assert outcome.status == 0, outcome.err
+        digests.append(json.loads(outcome.out)["digest"])
     assert digests[0] == digests[1] != digests[2]
     assert load_regressor(output).digest == digests[2]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "rated.jsonl"]
@@ -124,16 +126,16 @@ def test_dialogues_that_nobody_rated(tacit: Tacit, sample_graph: str, tmp_path: 
     file = tmp_path / "talk.jsonl.gz"
     rng = random.Random(1)
     with gzip.open(file, "wt", encoding="utf-8") as stream:
-        for place in range(40):
-            turns = [" ".join([f"n{place}", *rng.choices(WORDS, k=5)]) for _ in range(4)]
-            stream.write(json.dumps({"id": place, "turns": turns}) + "\n")
+        for index in range(40):
+            turns = [" ".join([f"n{index}", *rng.choices(WORDS, k=5)]) for _ in range(4)]
+            stream.write(json.dumps({"id": index, "turns": turns}) + "\n")
         stream.write("{}\n")
     output = tmp_path / "model"
     words = ("--graph", sample_graph, "-o", str(output), "--recipe", recipe_file(tmp_path, "contrast = true"))
-    made = tacit("train", "commonsense", str(file), *words, *QUICK, "--json")
-    assert made.status == 0, made.err
-    assert "line 41" in made.err
-    row = json.loads(made.out)
+    outcome = tacit("train", "commonsense", str(file), *words, *QUICK, "--json")
+    assert outcome.status == 0, outcome.err
+    assert "line 41" in outcome.err
+    row = json.loads(outcome.out)
     assert (row["contrast"], row["judgements"], row["conversations"]) == (True, 240, 40)
     assert (load_regressor(output).lowest, load_regressor(output).highest) == (0, 1)
     assert "No ratings were used" in (output / "README.md").read_text(encoding="utf-8")
@@ -149,10 +151,10 @@ def test_rows_that_cannot_be_used_are_named_and_left_out(tacit: Tacit, sample_gr
     file = judgements(tmp_path, rows=bad)
     with Path(file).open("a", encoding="utf-8") as stream:
         stream.write('{"history": ["x"], "response": "y", "rating": NaN}\nno json\n')
-    made = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(tmp_path / "m"), *QUICK, "--json")
-    assert made.status == 0, made.err
-    assert json.loads(made.out)["judgements"] == 62
-    assert made.err.count("\n  line ") == 4
+    outcome = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(tmp_path / "m"), *QUICK, "--json")
+    assert outcome.status == 0, outcome.err
+    assert json.loads(outcome.out)["judgements"] == 62
+    assert outcome.err.count("\n  line ") == 4
     strict = tacit("train", "commonsense", file, "--graph", sample_graph, "-o", str(tmp_path / "m"), "--strict", *QUICK)
     assert strict.status == 2
     assert "row 61" in strict.err
@@ -171,7 +173,7 @@ def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: 
     file = judgements(tmp_path)
     output = str(tmp_path / "m")
     same = tmp_path / "same.jsonl"
-    rows = [{"history": [str(place)], "response": "x", "rating": 3} for place in range(40)]
+    rows = [{"history": [str(index)], "response": "x", "rating": 3} for index in range(40)]
     same.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     few = judgements(tmp_path, "few.jsonl", number=5)
     empty = tmp_path / "empty.jsonl"
@@ -236,7 +238,7 @@ def test_a_model_that_reads_losses(tacit: Tacit, sample_graph: str, tmp_path: Pa
     from tests.reasoning.models.tiny_causal import save_tiny_causal
 
     file, output, folder = judgements(tmp_path), tmp_path / "m", save_tiny_causal(tmp_path / "lm")
-    made = tacit(
+    outcome = tacit(
         "train",
         "commonsense",
         file,
@@ -251,8 +253,8 @@ def test_a_model_that_reads_losses(tacit: Tacit, sample_graph: str, tmp_path: Pa
         "--json",
         *QUICK,
     )
-    assert made.status == 0, made.err
-    row = json.loads(made.out)
+    assert outcome.status == 0, outcome.err
+    row = json.loads(outcome.out)
     assert row["language_model"]["signature"].startswith("lm@")
     assert row["language_model"]["id"] is None
     score = ["score", file, "--graph", sample_graph, "--metrics", "commonsense", "-O", f"commonsense.model={output}", "--json"]

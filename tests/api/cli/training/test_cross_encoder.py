@@ -22,17 +22,17 @@ def test_the_command_learns_responses_and_tuples(tacit: Tacit, sample_graph: str
     judged.write_text("\n".join(lines) + "\n", encoding="utf-8")
     recipe.write_text("steps = 2\n", encoding="utf-8")
     shared = ["--model", body, "--recipe", recipe, "--json", "--quiet"]
-    found = tacit("train", "cross-encoder", rated, "--output", tmp_path / "responses", *shared).json
-    assert (found["steps"], found["ratings"], found["held_out"]) == (2, 27, 3)
+    answer = tacit("train", "cross-encoder", rated, "--output", tmp_path / "responses", *shared).json
+    assert (answer["steps"], answer["ratings"], answer["held_out"]) == (2, 27, 3)
     assert "`rated.jsonl`, 30 ratings" in (tmp_path / "responses" / "README.md").read_text(encoding="utf-8")
     scored = tacit("score", rated, "--metrics", "cross-encoder", "-O", f"cross-encoder.model={tmp_path / 'responses'}").rows
     assert len(scored) == 30
     assert isinstance(scored[0]["scores"]["cross-encoder"], float)
     assert tacit("train", "cross-encoder", judged, "--tuples", "--output", tmp_path / "tuples", *shared).status == 0
-    asked = tmp_path / "asked.jsonl"
-    asked.write_text('{"head": "PersonX sees a dog", "relation": "xWant", "tail": "to like it"}\n', encoding="utf-8")
+    tuples_file = tmp_path / "asked.jsonl"
+    tuples_file.write_text('{"head": "PersonX sees a dog", "relation": "xWant", "tail": "to like it"}\n', encoding="utf-8")
     scorer = ["--graph", sample_graph, "--scorer", "cross-encoder", "--quiet"]
-    found = tacit("score-tuples", asked, *scorer, "-O", f"model={tmp_path / 'tuples'}")
-    assert all(0 <= row["score"] <= 1 for row in found.rows)
-    refused = tacit("score-tuples", asked, *scorer)
+    answer = tacit("score-tuples", tuples_file, *scorer, "-O", f"model={tmp_path / 'tuples'}")
+    assert all(0 <= row["score"] <= 1 for row in answer.rows)
+    refused = tacit("score-tuples", tuples_file, *scorer)
     assert (refused.status, "needs a model" in refused.err) == (2, True)

@@ -34,6 +34,6 @@ def test_grade_reports_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[st
     file, dialogues = tmp_path / "evaluation.jsonl", tmp_path / "dialogues.jsonl"
     file.write_text(JUDGEMENTS)
     dialogues.write_text('{"turns": ["Hello.", "Hi."]}\n{"turns": ["Good day.", "Hi."]}\n')
-    kept, _ = read_unjudged([str(dialogues)], [str(file)], strict=False)
-    assert kept == [("Good day.", "Hi.")]
+    kept_dialogues, _ = read_unjudged([str(dialogues)], [str(file)], strict=False)
+    assert kept_dialogues == [("Good day.", "Hi.")]
     assert f"records of {file} without a judgement:\n  line 2" in capsys.readouterr().err

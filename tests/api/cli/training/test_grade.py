@@ -18,7 +18,7 @@ from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with dialogues, judgements and a tiny encoder."""
     folder = tmp_path_factory.mktemp("grade")
     save_tiny_encoder(folder / "encoder", modes=("mean",))
@@ -32,54 +32,54 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def words(place: Path, sample_graph: Path) -> list[Any]:
+def words(inputs: Path, sample_graph: Path) -> list[Any]:
     """A command that trains quickly."""
     return [
-        "train", "grade", place / "talks.jsonl", "--graph", sample_graph, "--exclude", place / "judged.jsonl",
-        "--recipe", place / "recipe.toml",
+        "train", "grade", inputs / "talks.jsonl", "--graph", sample_graph, "--exclude", inputs / "judged.jsonl",
+        "--recipe", inputs / "recipe.toml",
     ]  # fmt: skip
 
 
-def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], place: Path, sample_graph: Path) -> None:
-    told = tacit(*words, "-o", place / "model", "--json").json
-    assert told["data"] == [{"file": "talks.jsonl", "dialogues": 64, "sha256": told["data"][0]["sha256"]}]
-    assert told["dialogues"] == 63
-    assert sorted(path.name for path in (place / "model").iterdir()) == ["README.md", "grade.json", "model.safetensors"]
-    assert not list(place.glob(".model*"))
-    card = (place / "model" / "README.md").read_text(encoding="utf-8")
-    assert told["digest"] in card
+def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], inputs: Path, sample_graph: Path) -> None:
+    facts = tacit(*words, "-o", inputs / "model", "--json").json
+    assert facts["data"] == [{"file": "talks.jsonl", "dialogues": 64, "sha256": facts["data"][0]["sha256"]}]
+    assert facts["dialogues"] == 63
+    assert sorted(path.name for path in (inputs / "model").iterdir()) == ["README.md", "grade.json", "model.safetensors"]
+    assert not list(inputs.glob(".model*"))
+    card = (inputs / "model" / "README.md").read_text(encoding="utf-8")
+    assert facts["digest"] in card
     assert 'encoder = "encoder"' in card
     assert "limits = [3, 3]" in card
-    assert str(place) not in card
-    (place / "items.jsonl").write_text('{"history": ["I have a dog."], "response": "Give it a bone."}\n', encoding="utf-8")
-    options = ["-O", f"grade.model={place / 'model'}", "-O", f"grade.encoder={place / 'encoder'}"]
+    assert str(inputs) not in card
+    (inputs / "items.jsonl").write_text('{"history": ["I have a dog."], "response": "Give it a bone."}\n', encoding="utf-8")
+    options = ["-O", f"grade.model={inputs / 'model'}", "-O", f"grade.encoder={inputs / 'encoder'}"]
     scored = tacit(
-        "score", place / "items.jsonl", "--graph", sample_graph, "--metrics", "grade", *options, "--json", "--explain"
+        "score", inputs / "items.jsonl", "--graph", sample_graph, "--metrics", "grade", *options, "--json", "--explain"
     ).rows[0]
     assert 0 < scored["scores"]["grade"] < 1
-    assert f"checkpoint:{told['digest']}" in scored["signature"]["grade"]
+    assert f"checkpoint:{facts['digest']}" in scored["signature"]["grade"]
     assert any(piece["kind"] == "keyword" for piece in scored["evidence"]["grade"]["pieces"])
-    shown = tacit(*words, "-o", place / "model")
+    shown = tacit(*words, "-o", inputs / "model")
     assert shown.status == 0, shown.err
     assert "beats 1st false" in shown.out
 
 
-def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], place: Path) -> None:
-    (place / "other").mkdir()
-    (place / "other" / "file").touch()
-    refused = tacit(*words, "-o", place / "other")
+def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], inputs: Path) -> None:
+    (inputs / "other").mkdir()
+    (inputs / "other" / "file").touch()
+    refused = tacit(*words, "-o", inputs / "other")
     assert (refused.status, "something other" in refused.err) == (2, True)
-    (place / "wide.toml").write_text("[network]\nhidden = 18\n", encoding="utf-8")
-    (place / "bad.toml").write_text("epochs: 1\n", encoding="utf-8")
-    (place / "cut.jsonl.gz").write_bytes(gzip.compress((place / "judged.jsonl").read_bytes())[:-9])
+    (inputs / "wide.toml").write_text("[network]\nhidden = 18\n", encoding="utf-8")
+    (inputs / "bad.toml").write_text("epochs: 1\n", encoding="utf-8")
+    (inputs / "cut.jsonl.gz").write_bytes(gzip.compress((inputs / "judged.jsonl").read_bytes())[:-9])
     for more, reason in (
-        (["--recipe", place / "wide.toml"], "multiple of network.heads, 4"), (["--recipe", place / "bad.toml"], "is not TOML"),
+        (["--recipe", inputs / "wide.toml"], "multiple of network.heads, 4"), (["--recipe", inputs / "bad.toml"], "is not TOML"),
         (["--recipe", "tune"], "the recipe tune does not exist; give a TOML file, or one of the names frozen, tuned, paper"),
         (["--seed", -1], "--seed is -1; it must be"),
-        (["--exclude", place / "none.jsonl"], "there is no file"),
-        (["--exclude", place / "talks.jsonl"], "talks.jsonl has no judgement"),
+        (["--exclude", inputs / "none.jsonl"], "there is no file"),
+        (["--exclude", inputs / "talks.jsonl"], "talks.jsonl has no judgement"),
     ):  # fmt: skip
-        refused = tacit(*words, "-o", place / "new", *more)
+        refused = tacit(*words, "-o", inputs / "new", *more)
         assert (refused.status, reason in refused.err) == (2, True), refused.err
-    refused = tacit(*words, "-o", place / "new", "--exclude", place / "cut.jsonl.gz")
+    refused = tacit(*words, "-o", inputs / "new", "--exclude", inputs / "cut.jsonl.gz")
     assert (refused.status, "cut.jsonl.gz ends early, at record " in refused.err) == (1, True), refused.err

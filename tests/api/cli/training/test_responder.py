@@ -20,9 +20,9 @@ def test_the_command_writes_a_card_with_the_licences(tacit: Tacit, tmp_path: Pat
     file.write_text("".join(json.dumps({"turns": turns}) + "\n" for turns in tiny_dialogues(40, only="pets")), encoding="utf-8")
     (tmp_path / "small.toml").write_text("batch_size = 2\nlongest = 48\n", encoding="utf-8")
     words = ["train", "responder", file, "--model", model, "--recipe", tmp_path / "small.toml", "--steps", 2]
-    told = tacit(*words, "-o", tmp_path / "out", "--json").json
-    assert told["steps"] == 2
-    assert told["data"][0]["dialogues"] == 40
+    facts = tacit(*words, "-o", tmp_path / "out", "--json").json
+    assert facts["steps"] == 2
+    assert facts["data"][0]["dialogues"] == 40
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "| licence of dailydialog | CC BY-NC-SA 4.0 |" in card
     assert "tacit train responder dailydialog-train.jsonl" in card

@@ -20,5 +20,5 @@ def test_files_and_folders_lose_what_stands_before_their_names(tmp_path: Path) -
         "--for",
         "same",
     ]
-    said = f"'some talk.jsonl' a/b --graph={tmp_path.name} --output=new -o new --for same"
-    assert as_typed(["train", "grade", *typed], output) == f"tacit train grade {said}"
+    command = f"'some talk.jsonl' a/b --graph={tmp_path.name} --output=new -o new --for same"
+    assert as_typed(["train", "grade", *typed], output) == f"tacit train grade {command}"

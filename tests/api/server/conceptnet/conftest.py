@@ -52,8 +52,8 @@ def file_of(folder: Path) -> Path:
     """Write the assertions as a file of ConceptNet."""
     path = folder / "assertions.csv"
     lines = (
-        f"/a/[{relation}/,{start}/,{end}/]\t{relation}\t{start}\t{end}\t{json.dumps(rest)}\n"
-        for start, relation, end, rest in ASSERTIONS
+        f"/a/[{relation}/,{start}/,{end}/]\t{relation}\t{start}\t{end}\t{json.dumps(extra)}\n"
+        for start, relation, end, extra in ASSERTIONS
     )
     path.write_text("".join(lines), encoding="utf-8")
     return path
@@ -95,16 +95,16 @@ def with_vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
 @pytest.fixture
 def serving_app(example: Graph) -> Iterator[Callable[..., Asked]]:
     """A maker of applications with the API over a graph."""
-    made: list[Any] = []
+    services: list[Any] = []
 
     def make(graph: Graph = example, **settings: Any) -> Asked:
         keys = settings.pop("keys", None)
         reasoner = Reasoner(graph, ["length"])
-        made.append(create_app(reasoner, graph, settings=Settings(**settings), keys=keys, conceptnet_api=True))
-        return Asked(made[-1])
+        services.append(create_app(reasoner, graph, settings=Settings(**settings), keys=keys, conceptnet_api=True))
+        return Asked(services[-1])
 
     yield make
-    for app in made:
+    for app in services:
         app.state.service.close()
 
 

@@ -30,23 +30,30 @@ URI = {**ANSWER, "@id": str}
 ERROR = {"status": int, "details": str}
 
 
-def differences(value: Any, shape: Any, place: str = "") -> list[str]:
+def differences(value: Any, shape: Any, location: str = "") -> list[str]:
     """Return where ``value`` has not the shape, as sentences."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
-            return [f"{place} is not an object"]
+            return [f"{location} is not an object"]
         fields = {name.removesuffix("?"): name for name in shape}
-        found = [f"{place} has a field {name} of its own" for name in value if name not in fields]
-        found += [f"{place} has no {name}" for name, written in fields.items() if written == name and name not in value]
-        return found + [
-            one for name in value if name in fields for one in differences(value[name], shape[fields[name]], f"{place}.{name}")
+        differences_found = [f"{location} has a field {name} of its own" for name in value if name not in fields]
+        differences_found += [
+            f"{location} has no {name}" for name, written in fields.items() if written == name and name not in value
+        ]
+        return differences_found + [
+            difference
+            for name in value
+            if name in fields
+            for difference in differences(value[name], shape[fields[name]], f"{location}.{name}")
         ]
     if isinstance(shape, list):
         if not isinstance(value, list):
-            return [f"{place} is not a list"]
-        return [one for number, part in enumerate(value) for one in differences(part, shape[0], f"{place}[{number}]")]
+            return [f"{location} is not a list"]
+        return [
+            difference for number, part in enumerate(value) for difference in differences(part, shape[0], f"{location}[{number}]")
+        ]
     if isinstance(shape, tuple):
-        return [] if any(not differences(value, one) for one in shape) else [f"{place} is {value!r}"]
+        return [] if any(not differences(value, difference) for difference in shape) else [f"{location} is {value!r}"]
     if isinstance(shape, type):
-        return [] if type(value) is shape else [f"{place} is {value!r}, not {shape.__name__}"]
-    return [] if value == shape else [f"{place} is {value!r}, not {shape!r}"]
+        return [] if type(value) is shape else [f"{location} is {value!r}, not {shape.__name__}"]
+    return [] if value == shape else [f"{location} is {value!r}, not {shape!r}"]

@@ -21,18 +21,18 @@ def server(example_path: str) -> Iterator[Running]:
 
 def test_a_client_of_pypi_works_with_another_address(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client.api, "BASE_URL", server.url)
-    found = client.ConceptNetAPI("en").lookup("Example", limit=3)
-    assert [str(edge) for edge in found] == [
+    first_page = client.ConceptNetAPI("en").lookup("Example", limit=3)
+    assert [str(edge) for edge in first_page] == [
         "example [UsedFor] explain (weight=4.0)",
         "example [RelatedTo] sample (weight=3.464)",
         "example [IsA] information (weight=2.0)",
     ]
-    assert found[2].start.to_dict() == {
+    assert first_page[2].start.to_dict() == {
         "@id": "/c/en/example/n", "label": "example", "language": "en", "term": "/c/en/example", "sense_label": "n",
     }  # fmt: skip
-    assert found[2].source[0]["contributor"] == "/s/resource/wordnet/rdf/3.1"
-    rest = client.ConceptNetAPI("en").lookup("example", limit=50, offset=3)
-    assert sorted((group.relation, len(group)) for group in rest.group_by_relation()) == [
+    assert first_page[2].source[0]["contributor"] == "/s/resource/wordnet/rdf/3.1"
+    second_page = client.ConceptNetAPI("en").lookup("example", limit=50, offset=3)
+    assert sorted((group.relation, len(group)) for group in second_page.group_by_relation()) == [
         ("RelatedTo", 1), ("Synonym", 2), ("UsedFor", 2), ("genre", 1),
     ]  # fmt: skip
     assert len(client.ConceptNetAPI("fr").lookup("exemple")) == 1

@@ -27,13 +27,13 @@ from tests.api.server.conftest import Asked
 def names(answer: dict[str, Any]) -> list[str]:
     """The terms of an answer of the right shape."""
     assert differences(answer, RELATED) == []
-    return [one["@id"] for one in answer["related"]]
+    return [entry["@id"] for entry in answer["related"]]
 
 
 def test_related_terms(related: Asked) -> None:
-    found = get(related, "/related/c/en/example?limit=3")
-    assert found["@id"] == "/c/en/example"
-    assert found["related"] == [
+    response = get(related, "/related/c/en/example?limit=3")
+    assert response["@id"] == "/c/en/example"
+    assert response["related"] == [
         {"@id": "/c/en/example", "weight": 1.0},
         {"@id": "/c/fr/exemple", "weight": 0.981},
         {"@id": "/c/en/sample", "weight": 0.96},
@@ -49,8 +49,8 @@ def test_related_terms(related: Asked) -> None:
 
 def test_a_list_of_terms(related: Asked) -> None:
     both = np.array(VECTORS["/c/en/example"]) + 0.5 * np.array(VECTORS["/c/en/story"])
-    found = get(related, "/related/list/en/example,story@0.5?filter=/c/fr")
-    assert found["related"] == [
+    response = get(related, "/related/list/en/example,story@0.5?filter=/c/fr")
+    assert response["related"] == [
         {"@id": "/c/fr/exemple", "weight": round(1 - cosine(both, VECTORS["/c/fr/exemple"]), 3)}
     ]  # fmt: skip
     for wrong, status in (("/list/en/a@x", 400), ("/list/en/a@nan", 400), ("/list/en", 404), ("/r/IsA", 404), ("/list", 404)):
@@ -63,9 +63,9 @@ def test_a_list_of_terms(related: Asked) -> None:
 def test_a_term_without_a_vector_has_that_of_its_neighbours(related: Asked) -> None:
     game, sport = (np.array(VECTORS[f"/c/en/{word}"]) for word in ("game", "sport"))
     wanted = round(1 - cosine(game + sport, game), 3)  # both edges weigh 2.0
-    found = get(related, "/relatedness?node1=/c/en/football&node2=/c/en/game")
-    assert differences(found, RELATEDNESS) == []
-    assert (found["value"], found["@id"]) == (wanted, "/relatedness?node1=/c/en/football&node2=/c/en/game")
+    response = get(related, "/relatedness?node1=/c/en/football&node2=/c/en/game")
+    assert differences(response, RELATEDNESS) == []
+    assert (response["value"], response["@id"]) == (wanted, "/relatedness?node1=/c/en/football&node2=/c/en/game")
     assert names(get(related, "/related/c/en/qwertz")) == names(get(related, "/related/c/en")) == []
 
 
@@ -77,14 +77,14 @@ def test_relatedness(related: Asked) -> None:
     assert get(related, "/relatedness?node1=/c/en/example")["error"] == {
         "status": 400, "details": "Arguments should be called node1 and node2.",
     }  # fmt: skip
-    for one, two in (
+    for uri, two in (
         ("/c/en/qwertz", "/c/en/example"),
         ("example", "/c/en/example"),
         ("/c/en", "/c/en/example"),
         ("a/b/c/d", ""),
     ):
-        answer = get(related, f"/relatedness?node1={one}&node2={two}")
-        assert answer["error"] == {"status": 400, "details": f"Couldn't look up '{one}' or '{two}' (or both)."}
+        answer = get(related, f"/relatedness?node1={uri}&node2={two}")
+        assert answer["error"] == {"status": 400, "details": f"Couldn't look up '{uri}' or '{two}' (or both)."}
 
 
 def test_without_vectors_it_says_what_to_do(public: Asked) -> None:
@@ -99,9 +99,9 @@ def test_damaged_vectors_and_those_of_another_graph_are_refused(
 ) -> None:
     index = with_vectors.index
     assert index is not None
-    few = Vectors(np.zeros((2, 3), np.float16), np.ones(2, np.bool_), "", "", "", tmp_path / "names.txt")
+    vectors = Vectors(np.zeros((2, 3), np.float16), np.ones(2, np.bool_), "", "", "", tmp_path / "names.txt")
     with pytest.raises(InputError, match=r"2 vectors .* build them again with tacit index GRAPH --vectors"):
-        Relatedness(index, few)
+        Relatedness(index, vectors)
     monkeypatch.setattr(index, "directory", tmp_path)
     vectors_folder(index).mkdir()
     (vectors_folder(index) / "vectors.json").write_text("{}")
@@ -109,13 +109,13 @@ def test_damaged_vectors_and_those_of_another_graph_are_refused(
         serving_app(with_vectors)
 
 
-@pytest.mark.parametrize(("kept", "block"), [(1 << 20, 1), (0, 1 << 14), (0, 3)], ids=["kept", "converted", "in blocks"])
-def test_every_cosine_is_that_of_scipy(kept: int, block: int, with_vectors: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_CACHED_BYTES", kept)
+@pytest.mark.parametrize(("count", "block"), [(1 << 20, 1), (0, 1 << 14), (0, 3)], ids=["count", "converted", "in blocks"])
+def test_every_cosine_is_that_of_scipy(count: int, block: int, with_vectors: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_CACHED_BYTES", count)
     monkeypatch.setattr(module, "_BLOCK", block)
     assert with_vectors.index is not None
-    found = open_related(with_vectors.index)
-    assert found is not None
+    related = open_related(with_vectors.index)
+    assert related is not None
 
     @given(
         st.lists(st.tuples(st.sampled_from(sorted(VECTORS)), st.sampled_from([0.5, 1.0, 2.0])), min_size=1, max_size=4),
@@ -126,7 +126,7 @@ def test_every_cosine_is_that_of_scipy(kept: int, block: int, with_vectors: Grap
         if np.linalg.norm(mean) < 1e-3:  # opposite terms
             return
         wanted = {uri: 1 - cosine(mean, vector) for uri, vector in VECTORS.items()}
-        nearest = found.nearest(terms, limit)
+        nearest = related.nearest(terms, limit)
         assert [value for _, value in nearest] == pytest.approx(sorted(wanted.values(), reverse=True)[:limit], abs=1e-3)
         assert [value for uri, value in nearest] == pytest.approx([wanted[uri] for uri, _ in nearest], abs=1e-3)
 

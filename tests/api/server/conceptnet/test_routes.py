@@ -39,32 +39,32 @@ DOCUMENTED = {
 def plain(value: Any) -> Any:
     """Return a part of an answer without types and ``surfaceText``."""
     if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items() if name not in ("@type", "surfaceText")}
-    return [plain(one) for one in value] if isinstance(value, list) else value
+        return {name: plain(part) for name, part in value.items() if name not in ("@type", "surfaceText")}
+    return [plain(part) for part in value] if isinstance(value, list) else value
 
 
 def get(ask: Asked, path: str, status: int = 200) -> dict[str, Any]:
     """Return the answer to a request, whose status must be ``status``."""
     answer = ask("GET", path)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/json"), answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    body: dict[str, Any] = answer.json()
+    return body
 
 
 def edges(ask: Asked, path: str) -> list[str]:
     """Return the URIs of the edges of an answer, short: ``UsedFor example explain``."""
-    found = get(ask, path)
-    assert differences(found, EDGES) == []
-    return [f"{one['rel']['label']} {one['start']['label']} {one['end']['label']}" for one in found["edges"]]
+    response = get(ask, path)
+    assert differences(response, EDGES) == []
+    return [f"{edge['rel']['label']} {edge['start']['label']} {edge['end']['label']}" for edge in response["edges"]]
 
 
 def test_the_documented_edge(public: Asked) -> None:
-    found = get(public, "/c/en/example")
-    assert plain(DOCUMENTED) in [plain(one) for one in found["edges"]]
-    assert (found["@id"], len(found["edges"])) == ("/c/en/example", 9)
+    response = get(public, "/c/en/example")
+    assert plain(DOCUMENTED) in [plain(edge) for edge in response["edges"]]
+    assert (response["@id"], len(response["edges"])) == ("/c/en/example", 9)
     alone = get(public, DOCUMENTED["@id"])  # type: ignore[arg-type]
     assert differences(alone, {**ANSWER, **EDGE}) == []
-    assert plain(alone) == {**DOCUMENTED, "@context": found["@context"], "version": found["version"]}
+    assert plain(alone) == {**DOCUMENTED, "@context": response["@context"], "version": response["version"]}
 
 
 def test_a_page_has_the_documented_view(public: Asked) -> None:
@@ -117,9 +117,9 @@ def test_queries(public: Asked) -> None:
     assert len(edges(public, "/query")) == len(edges(public, "/search")) == len(ASSERTIONS)
     for nothing in ("start=dog", "start=", "rel=", "rel=/r/Is", "node=/c/en/exam", "dataset=", "node=/c/en/example/v"):
         assert edges(public, f"/query?{nothing}") == []
-    found = get(public, "/query?start=/c/en/example&rel=/r/UsedFor&limit=1")
-    assert found["@id"] == "/query?start=/c/en/example&rel=/r/UsedFor"
-    assert found["view"]["nextPage"] == "/query?rel=/r/UsedFor&start=/c/en/example&offset=1&limit=1"
+    response = get(public, "/query?start=/c/en/example&rel=/r/UsedFor&limit=1")
+    assert response["@id"] == "/query?start=/c/en/example&rel=/r/UsedFor"
+    assert response["view"]["nextPage"] == "/query?rel=/r/UsedFor&start=/c/en/example&offset=1&limit=1"
 
 
 def test_sources_are_what_the_graph_keeps(public: Asked) -> None:
@@ -132,10 +132,10 @@ def test_sources_are_what_the_graph_keeps(public: Asked) -> None:
 
 
 def test_edges_by_feature(public: Asked) -> None:
-    found = get(public, "/c/en/example?grouped=true&limit=1")
-    assert differences(found, FEATURES) == []
-    assert found["term"] == "/c/en/example"
-    assert [(one["@id"], one["symmetric"], len(one["edges"]), "view" in one) for one in found["features"]] == [
+    response = get(public, "/c/en/example?grouped=true&limit=1")
+    assert differences(response, FEATURES) == []
+    assert response["term"] == "/c/en/example"
+    assert [(entry["@id"], entry["symmetric"], len(entry["edges"]), "view" in entry) for entry in response["features"]] == [
         ("/query?rel=/r/UsedFor&start=/c/en/example", False, 1, True),
         ("/query?rel=/r/RelatedTo&node=/c/en/example", True, 1, True),
         ("/query?rel=/r/Synonym&node=/c/en/example", True, 1, True),
@@ -143,15 +143,15 @@ def test_edges_by_feature(public: Asked) -> None:
         ("/query?rel=/r/UsedFor&end=/c/en/example", False, 1, False),
         ("/query?rel=/r/dbpedia/genre&start=/c/en/example", False, 1, False),
     ]
-    assert [one["edges"][0]["other"]["label"] for one in found["features"]] == [
+    assert [entry["edges"][0]["other"]["label"] for entry in response["features"]] == [
         "explain", "sample", "illustration", "information", "story", "r&b",
     ]  # fmt: skip
-    for one in found["features"]:
-        assert one["edges"] == [
-            {**edge, "other": one["edges"][0]["other"]} for edge in get(public, f"{one['@id']}&limit=1")["edges"]
+    for entry in response["features"]:
+        assert entry["edges"] == [
+            {**edge, "other": entry["edges"][0]["other"]} for edge in get(public, f"{entry['@id']}&limit=1")["edges"]
         ]
     sense = get(public, "/c/en/example/n?grouped=true")
-    assert (sense["sense_label"], [one["feature"]["rel"] for one in sense["features"]]) == ("n", ["/r/IsA", "/r/Synonym"])
+    assert (sense["sense_label"], [entry["feature"]["rel"] for entry in sense["features"]]) == ("n", ["/r/IsA", "/r/Synonym"])
 
 
 def test_numbers_that_cannot_be_used(public: Asked, serving_app: Callable[..., Asked]) -> None:
@@ -160,9 +160,9 @@ def test_numbers_that_cannot_be_used(public: Asked, serving_app: Callable[..., A
     assert edges(public, "/query?limit=-1") == edges(public, f"/query?offset={10**30}") == []
     assert edges(public, "/query?limit=2&limit=5") == everything[:2]
     assert "view" not in get(public, "/query?limit=0")
-    few = serving_app(lookup_limit=4)
-    assert edges(few, "/query?limit=1000") == everything[:4]
-    assert get(few, "/query?limit=1000")["view"]["nextPage"] == "/query?offset=4&limit=4"
+    limited = serving_app(lookup_limit=4)
+    assert edges(limited, "/query?limit=1000") == everything[:4]
+    assert get(limited, "/query?limit=1000")["view"]["nextPage"] == "/query?offset=4&limit=4"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -175,19 +175,19 @@ def test_numbers_that_cannot_be_used(public: Asked, serving_app: Callable[..., A
 )  # fmt: skip
 def test_pages_hold_every_edge_once_in_one_order(public: Asked, path: str, limit: int) -> None:
     whole = get(public, f"{path}limit=1000")["edges"]
-    found, following, pages = [], f"{path}limit={limit}", 0
+    edges, following, pages = [], f"{path}limit={limit}", 0
     while following:
         answer = get(public, following)
         view = answer.get("view", {})
         if pages:
-            assert get(public, view["previousPage"])["edges"] == found[-limit:]
-            assert get(public, view["firstPage"])["edges"] == found[:limit]
-        found += answer["edges"]
+            assert get(public, view["previousPage"])["edges"] == edges[-limit:]
+            assert get(public, view["firstPage"])["edges"] == edges[:limit]
+        edges += answer["edges"]
         following, pages = view.get("nextPage"), pages + 1
-    assert found == whole
-    assert len({one["@id"] for one in found}) == len(found) > 0
+    assert edges == whole
+    assert len({edge["@id"] for edge in edges}) == len(edges) > 0
     assert pages == -(-len(whole) // limit)
-    assert [one["weight"] for one in found] == sorted((one["weight"] for one in found), reverse=True)
+    assert [edge["weight"] for edge in edges] == sorted((edge["weight"] for edge in edges), reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,10 @@ def test_pages_hold_every_edge_once_in_one_order(public: Asked, path: str, limit
     ],
 )
 def test_what_is_unknown_has_no_edges_and_an_error(public: Asked, path: str, details: str | None) -> None:
-    found = get(public, path)
-    assert differences(found, {**EDGES, "error": ERROR}) == []
-    assert (found["edges"], found["error"]["status"]) == ([], 404)
-    assert details in (None, found["error"]["details"])
+    response = get(public, path)
+    assert differences(response, {**EDGES, "error": ERROR}) == []
+    assert (response["edges"], response["error"]["status"]) == ([], 404)
+    assert details in (None, response["error"]["details"])
 
 
 def test_other_errors_in_the_body(public: Asked) -> None:
@@ -224,11 +224,11 @@ def test_other_errors_in_the_body(public: Asked) -> None:
 
 
 def test_the_uri_of_a_text(public: Asked) -> None:
-    found = get(public, "/uri?language=en&text=This is a Test!")
-    assert differences(found, URI) == []
-    assert found["@id"] == "/c/en/this_is_test"
+    response = get(public, "/uri?language=en&text=This is a Test!")
+    assert differences(response, URI) == []
+    assert response["@id"] == "/c/en/this_is_test"
     for other in ("/normalize?language=en&text=this_is_a_test", "/standardize?language=EN&term=this is a test"):
-        assert get(public, other) == found
+        assert get(public, other) == response
     assert get(public, "/uri?text=x", 400)["error"]["details"] == "Please specify a 'language' parameter."
     assert get(public, "/uri?language=en", 400)["error"]["details"] == "Please specify a 'text' parameter."
     assert "has no word" in get(public, "/uri?language=en&text=,", 400)["error"]["details"]

@@ -43,7 +43,7 @@ def save_tiny_seq2seq(folder: Path) -> Path:
     from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
 
     bpe = ByteLevelBPETokenizer()
-    sentences = [" ".join(one) for one in TRIPLES]
+    sentences = [" ".join(triple) for triple in TRIPLES]
     bpe.train_from_iterator(sentences, vocab_size=320, min_frequency=1, special_tokens=["<pad>", "<s>", END])
     names = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": END, "unk_token": END}
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe._tokenizer, **names)
@@ -61,7 +61,7 @@ def save_tiny_seq2seq(folder: Path) -> Path:
 
 
 def save_tiny_gpt(folder: Path) -> Path:
-    return save_tiny_causal(folder, sentences=[" ".join(one) for one in TRIPLES], positions=160, kind="llama", pad=True)
+    return save_tiny_causal(folder, sentences=[" ".join(triple) for triple in TRIPLES], positions=160, kind="llama", pad=True)
 
 
 @pytest.fixture(scope="module", params=[save_tiny_seq2seq, save_tiny_gpt], ids=["seq2seq", "causal"])
@@ -119,15 +119,15 @@ def own_loss(folder: Path, prompt: str, tail: str) -> float:
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    given = tokenizer(prompt, return_tensors="pt")["input_ids"]
+    prompt_tokens = tokenizer(prompt, return_tensors="pt")["input_ids"]
     with torch.inference_mode():
         if AutoConfig.from_pretrained(folder).is_encoder_decoder:
             model = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
-            return float(model(input_ids=given, labels=tokenizer(tail + END, return_tensors="pt")["input_ids"]).loss)
+            return float(model(input_ids=prompt_tokens, labels=tokenizer(tail + END, return_tensors="pt")["input_ids"]).loss)
         model = AutoModelForCausalLM.from_pretrained(folder).eval()
         ids = tokenizer(f"{prompt} {tail}{END}", return_tensors="pt")["input_ids"]
         labels = ids.clone()
-        labels[:, : given.shape[1]] = -100
+        labels[:, : prompt_tokens.shape[1]] = -100
         return float(model(input_ids=ids, labels=labels).loss)
 
 
@@ -165,10 +165,10 @@ def test_a_run_that_died_ends_with_the_same_weights(base: Path, tmp_path: Path) 
         train_comet(TRIPLES, base, tmp_path / "died", recipe, progress=die)
     assert not (tmp_path / "died").exists()
     assert train_comet(TRIPLES, base, tmp_path / "died", recipe)["began_at"] == 5
-    one, other = weights(tmp_path / "whole"), weights(tmp_path / "died")
-    assert one.keys() == other.keys()
-    for name in one:
-        np.testing.assert_array_equal(one[name], other[name])
+    whole, other = weights(tmp_path / "whole"), weights(tmp_path / "died")
+    assert whole.keys() == other.keys()
+    for name in whole:
+        np.testing.assert_array_equal(whole[name], other[name])
     assert not list(tmp_path.glob(".*"))
 
 
@@ -202,10 +202,10 @@ def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
 
 
 def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> None:
-    said = [("PersonX feeds the dog", "xWant", "PersonX feeds the dog and the dog and the dog")]
-    base = save_tiny_causal(tmp_path / "base", sentences=[" ".join(said[0])], positions=160, kind="llama")
-    train_comet(said, base, tmp_path / "comet", CometRecipe(steps=40, batch_size=1, rate=6e-3))
-    (tails,) = open_comet(tmp_path / "comet", beams=2).generate([Query(*said[0][:2])])
+    triples = [("PersonX feeds the dog", "xWant", "PersonX feeds the dog and the dog and the dog")]
+    base = save_tiny_causal(tmp_path / "base", sentences=[" ".join(triples[0])], positions=160, kind="llama")
+    train_comet(triples, base, tmp_path / "comet", CometRecipe(steps=40, batch_size=1, rate=6e-3))
+    (tails,) = open_comet(tmp_path / "comet", beams=2).generate([Query(*triples[0][:2])])
     assert tails[0].text.lower().startswith("personx feeds the dog and")
     assert all(tail.text.count("the dog") < 3 for tail in tails)
 
@@ -218,12 +218,16 @@ def test_bigrams_repeat_where_the_caller_allows_it(
     repeated = []
     for size in (2, 0):
         writer = open_writer(files, device="cpu", limits=Limits(shortest=30, longest=30, no_repeat=size))
-        generate, made = writer.model.generate, []
+        generate, generations = writer.model.generate, []
         monkeypatch.setattr(
-            writer.model, "generate", lambda made=made, generate=generate, **given: made.append(generate(**given)) or made[0]
+            writer.model,
+            "generate",
+            lambda generations=generations, generate=generate, **arguments: (
+                generations.append(generate(**arguments)) or generations[0]
+            ),
         )
         writer.write(["PersonX eats"], 2)
-        ids = made[0].sequences[0].tolist()[-28:]
+        ids = generations[0].sequences[0].tolist()[-28:]
         repeated.append(len(ids) - 1 - len(set(pairwise(ids))))
     assert repeated[0] == 0 < repeated[1]
 
@@ -288,7 +292,7 @@ def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> 
     true = [score.value for score in scorer.score(triples)]
     false = [score.value for score in scorer.score([("the dog", "xWant", "to sea"), ("the beach", "xWant", "to food")])]
     assert min(true) > max(false) + 0.3
-    np.testing.assert_allclose([scorer.score([one])[0].value for one in triples], true, atol=1e-5)
+    np.testing.assert_allclose([scorer.score([triple])[0].value for triple in triples], true, atol=1e-5)
     assert classifier_input(triples[0], "[SEP]") == "the dog [SEP] xWant [SEP] to food"
     with pytest.raises(ModelError, match=r"cannot be opened|is not a AutoModel|is not a KG-BERT"):
         open_kgbert(body)

@@ -102,7 +102,7 @@ def test_wordings_of_one_event_meet(relation: str | None, wordings: tuple[str, .
 
 
 @pytest.mark.parametrize(
-    ("relation", "one", "other"),
+    ("relation", "first", "other"),
     [
         (None, "PersonX buys a brush", "PersonX bought a brush"),
         ("xEffect", "PersonX goes home", "PersonY goes home"),
@@ -110,8 +110,8 @@ def test_wordings_of_one_event_meet(relation: str | None, wordings: tuple[str, .
         (None, "PersonX likes PersonX's dog", "PersonX likes PersonY's dog"),
     ],
 )
-def test_different_events_do_not_meet(relation: str | None, one: str, other: str) -> None:
-    assert comparison_key(one, relation) != comparison_key(other, relation)
+def test_different_events_do_not_meet(relation: str | None, first: str, other: str) -> None:
+    assert comparison_key(first, relation) != comparison_key(other, relation)
 
 
 def test_a_graph_may_know_a_head_in_several_wordings() -> None:
@@ -124,7 +124,7 @@ def test_a_graph_may_know_a_head_in_several_wordings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "wanted"),
+    ("participants", "wanted"),
     [
         ([("I gave you my dog", 1)], ["PersonX gave PersonY PersonX's dog"]),
         ([("you have my baby", 0), ("i owe you", 1)], ["PersonX have PersonY's baby", "PersonX owe PersonY"]),
@@ -133,8 +133,8 @@ def test_a_graph_may_know_a_head_in_several_wordings() -> None:
         ([("the dog barks", 0)], ["the dog barks"]),
     ],
 )
-def test_the_one_who_is_named_first_is_person_x(said: list[tuple[str, int]], wanted: list[str]) -> None:
-    phrases = [[participant(word, 1 if speaker else 0) or word for word in text.split()] for text, speaker in said]
+def test_the_one_who_is_named_first_is_person_x(participants: list[tuple[str, int]], wanted: list[str]) -> None:
+    phrases = [[participant(word, 1 if speaker else 0) or word for word in text.split()] for text, speaker in participants]
     assert name_participants(phrases) == wanted
 
 
@@ -160,7 +160,7 @@ def test_any_text_has_a_form(text: str, relation: str | None) -> None:
 def test_all_human_tuples_of_deco(data_dir: Path) -> None:
     with gzip.open(data_dir / "judgements" / "deco-train.json.gz", "rt", encoding="utf-8") as file:
         rows = json.load(file)
-    tuples = [tuple(one) for row in rows for one in (*row["tuples_single"], *row["tuples_pair"])]
+    tuples = [tuple(triple) for row in rows for triple in (*row["tuples_single"], *row["tuples_pair"])]
     assert len(tuples) == 307
     for head, relation, tail in tuples:
         for form in (head_form(head), tail_form(tail, relation)):
@@ -184,7 +184,7 @@ def test_a_graph_answers_for_heads_in_a_dialogues_wording(graph_of: GraphOf) -> 
         Assertion(event_uri(head), "HasSubEvent" if head[0] == "d" else "xWant", event_uri("to sleep"), source="atomic2020")
         for head in known
     )
-    said = ("PersonX get a dog .", "PersonX not finds one", "PersonX be afraid of ____", "PersonX drinks alcohol")
-    for head in said:
+    heads = ("PersonX get a dog .", "PersonX not finds one", "PersonX be afraid of ____", "PersonX drinks alcohol")
+    for head in heads:
         assert any(graph.tails(form) for form in head_forms(head)), head
     assert not any(graph.tails(form) for form in head_forms("PersonX gets a cat"))

@@ -83,26 +83,26 @@ def test_bertscore_is_the_mean_of_the_best_over_the_human_tuples(tmp_path: Path)
 
 
 def test_similarity_is_with_the_nearest_human_tuple_and_encodes_each_text_once() -> None:
-    asked: list[str] = []
+    requests: list[str] = []
 
     def encode(texts: Sequence[str]) -> NDArray[np.float32]:
-        asked.extend(texts)
+        requests.extend(texts)
         angles = np.array([0.5 if "loses" in text else 0.0 for text in texts])
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
     rows = by_name(compare_tuples(EXTRACTED, HUMAN, encode=encode, resamples=10))
     assert rows["xReact"].similarity.value == pytest.approx((1 + np.cos(0.5)) / 2, abs=1e-6)
     assert rows["xWant"].similarity.value == pytest.approx(1)
-    assert len(asked) == len(set(asked)) == 3
+    assert len(requests) == len(set(requests)) == 3
 
 
 def test_intervals_hold_the_value_and_come_from_the_seed() -> None:
     human, extracted = HUMAN * 10, EXTRACTED * 10
-    one, same, other = (compare_tuples(extracted, human, resamples=299, seed=seed)[0] for seed in (1, 1, 2))
-    assert one == same
-    assert one.f1.value == other.f1.value
-    assert one != other
-    low, value, high = one.f1.low, one.f1.value, one.f1.high
+    first, same, second = (compare_tuples(extracted, human, resamples=299, seed=seed)[0] for seed in (1, 1, 2))
+    assert first == same
+    assert first.f1.value == second.f1.value
+    assert first != second
+    low, value, high = first.f1.low, first.f1.value, first.f1.high
     assert low is not None
     assert high is not None
     assert value is not None
@@ -119,19 +119,19 @@ triples = st.tuples(
 def test_scores_are_those_of_scikit_learn(pairs: list[tuple[list[Any], list[Any]]]) -> None:
     from sklearn.metrics import precision_recall_fscore_support
 
-    extracted, human = [list(one) for one, _ in pairs], [list(other) for _, other in pairs]
+    extracted, human = [list(first) for first, _ in pairs], [list(second) for _, second in pairs]
     rows = by_name(compare_tuples(extracted, human, resamples=3))
     here, there = (
-        np.array([[relation in {one[1] for one in tuples} for relation in RELATIONS] for tuples in side])
+        np.array([[relation in {first[1] for first in tuples} for relation in RELATIONS] for tuples in side])
         for side in (extracted, human)
     )
     options = {"average": "binary", "zero_division": 0}
     wanted = precision_recall_fscore_support(there.ravel(), here.ravel(), **options)[:3]
-    found = rows["micro"]
-    assert (found.precision.value, found.recall.value, found.f1.value) == pytest.approx(wanted)
+    micro = rows["micro"]
+    assert (micro.precision.value, micro.recall.value, micro.f1.value) == pytest.approx(wanted)
     f1s = [precision_recall_fscore_support(there[:, at], here[:, at], **options)[2] for at in range(len(RELATIONS))]
     assert rows["macro"].f1.value == pytest.approx(np.mean(f1s))
-    assert 0 <= found.chance <= 1
+    assert 0 <= micro.chance <= 1
 
 
 def test_a_perfect_and_an_empty_extractor() -> None:

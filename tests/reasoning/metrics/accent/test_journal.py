@@ -47,8 +47,8 @@ def tails(graph: WritableGraph, comet: ToldComet, *, remember: bool = True) -> T
     return Chain([GraphTails(table, learnt=False), CometTails(comet, TailCache(graph, table), remember=remember)])  # type: ignore[arg-type]
 
 
-def texts(found: list[Found]) -> list[list[str]]:
-    return [[tail.text for tail in one.tails] for one in found]
+def texts(answers: list[Found]) -> list[list[str]]:
+    return [[tail.text for tail in answer.tails] for answer in answers]
 
 
 def test_heads_of_the_graph_and_heads_asked_before_need_no_model(new_store: Callable[[], WritableGraph]) -> None:
@@ -144,9 +144,9 @@ def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(sto
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         source = tails(graph, comet)
         (tmp_path / "graph" / JOURNAL).mkdir()
-        (found,) = source.find([SLEEPS])
-    assert texts([found]) == [["rested", "refreshed"]]
-    assert "could not be stored" in found.note
+        (answer,) = source.find([SLEEPS])
+    assert texts([answer]) == [["rested", "refreshed"]]
+    assert "could not be stored" in answer.note
 
 
 def test_learnt_tails_answer_without_a_comet_as_they_were(stored: Stored, tmp_path: Path) -> None:
@@ -229,8 +229,8 @@ def test_a_reader_sees_every_record_once(tmp_path_factory: pytest.TempPathFactor
             seen += waiting
             waiting = []
     assert [row.rank for row in held] == sorted({row.rank for row in held if row.rank is not None})
-    rest = reader.new()
-    assert rest == waiting
+    new_records = reader.new()
+    assert new_records == waiting
 
 
 def test_lines_that_are_no_record_are_passed_over(tmp_path: Path) -> None:

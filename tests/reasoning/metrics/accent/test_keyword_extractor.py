@@ -29,14 +29,14 @@ def rows() -> list[Assertion]:
 
 def test_pair_and_single(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     extractor = make(graph_of(rows()), pipeline=analyser)
-    found = extractor.extract_batch([Item(["Hi.", "I have a dog."], "Let us walk to the park.")])[0]
-    assert [(one.head, one.relation, one.tail, one.kind) for one in found] == [
+    event_tuples = extractor.extract_batch([Item(["Hi.", "I have a dog."], "Let us walk to the park.")])[0]
+    assert [(event_tuple.head, event_tuple.relation, event_tuple.tail, event_tuple.kind) for event_tuple in event_tuples] == [
         ("PersonX adopts dogs", "xWant", "to walk in the park", Kind.PAIR)
     ]
-    assert found[0].head_at == Where(1, 9, 12)
-    assert found[0].tail_at is not None
+    assert event_tuples[0].head_at == Where(1, 9, 12)
+    assert event_tuples[0].tail_at is not None
     single = extractor.extract_batch([Item([], "I walk my dogs.")])[0]
-    assert {(one.head, one.tail, one.kind) for one in single} == {
+    assert {(event_tuple.head, event_tuple.tail, event_tuple.kind) for event_tuple in single} == {
         ("PersonX walks home", "to see the dog", Kind.SINGLE),
         ("PersonX adopts dogs", "to walk in the park", Kind.SINGLE),
     }
@@ -54,16 +54,16 @@ def test_no_keyword_no_tuple(graph_of: GraphOf, analyser: SpacyAnalyser, respons
 
 
 def test_the_rarest_words_come_first_within_the_limit(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
-    many = [
+    assertions = [
         Assertion(event_uri(f"PersonX sees {what} dog"), "xWant", event_uri("to eat bread"), source="atomic2020")
         for what in ("the", "a red", "a blue", "an old")
     ]
     graph = graph_of(
-        [*many, Assertion(event_uri("PersonX sees a zebra"), "xWant", event_uri("to eat bread"), source="atomic2020")]
+        [*assertions, Assertion(event_uri("PersonX sees a zebra"), "xWant", event_uri("to eat bread"), source="atomic2020")]
     )
     item = Item(["a dog and a zebra"], "eat your bread")
-    kept = make(graph, pipeline=analyser, limit=2).extract_batch([item])[0]
-    assert [one.head for one in kept] == ["PersonX sees a zebra", "PersonX sees a blue dog"]
+    limited = make(graph, pipeline=analyser, limit=2).extract_batch([item])[0]
+    assert [event_tuple.head for event_tuple in limited] == ["PersonX sees a zebra", "PersonX sees a blue dog"]
     assert len(make(graph, pipeline=analyser, limit=0).extract_batch([item])[0]) == 5
 
 

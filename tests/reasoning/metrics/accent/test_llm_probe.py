@@ -52,16 +52,16 @@ def probe_of(causal: CausalModel, layer: int = 2) -> Probe:
     return Probe(PROBE, layer, weights, causal.files.signature, bias=-0.3, digest="of-a-test")
 
 
-def read_at_once(causal: CausalModel, probe: Probe, one: tuple[str, str, str]) -> float:
+def read_at_once(causal: CausalModel, probe: Probe, triple: tuple[str, str, str]) -> float:
     """What the probe says of the states of the whole model, when it reads everything in one piece."""
     import torch
 
-    event, inferred = verbalise(*one)
+    event, inferred = verbalise(*triple)
     before, after = (
         causal.tokenizer(text, add_special_tokens=False)["input_ids"] for text in PlausibilityPrompt(causal).template
     )
-    (told,) = causal.tokens([f"Event: {event}.\nInference: {inferred}."])
-    ids = [*before, *told, *after]
+    (token_ids,) = causal.tokens([f"Event: {event}.\nInference: {inferred}."])
+    ids = [*before, *token_ids, *after]
     if ids[0] != causal.begin:
         ids.insert(0, causal.begin)
     with torch.inference_mode():
@@ -73,13 +73,13 @@ def read_at_once(causal: CausalModel, probe: Probe, one: tuple[str, str, str]) -
 def test_a_score_is_what_the_probe_says_of_the_states_of_the_whole_model(folder: Path) -> None:
     whole = open_causal(folder)
     probe = probe_of(whole)
-    expected = [read_at_once(whole, probe, one) for one in TUPLES]
+    expected = [read_at_once(whole, probe, triple) for triple in TUPLES]
     scorer = LlmProbe(open_causal(folder), probe)
     scores = [score.value for score in scorer.score(TUPLES)]
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-5)
     assert scores[1] == scores[4]
     assert len({round(score, 6) for score in scores}) == 4
-    alone = [LlmProbe(open_causal(folder), probe).score([one])[0].value for one in TUPLES]
+    alone = [LlmProbe(open_causal(folder), probe).score([triple])[0].value for triple in TUPLES]
     np.testing.assert_allclose(scores, alone, rtol=0, atol=1e-5)
     assert scorer.score([]) == []
     assert scorer.signature == f"llm-probe(of-a-test:{whole.signature})"
@@ -94,14 +94,14 @@ def test_no_layer_above_the_probe_is_run_and_a_tuple_is_read_once(folder: Path, 
     read: list[int] = []
     forward = scorer.prompt.causal.body.forward
 
-    def counted(*given: Any, **named: Any) -> Any:
+    def counted(*arguments: Any, **named: Any) -> Any:
         read.append(named["input_ids"].numel())
-        return forward(*given, **named)
+        return forward(*arguments, **named)
 
     monkeypatch.setattr(scorer.prompt.causal.body, "forward", counted)
     scorer.score(TUPLES)
     before, after = template_tokens(scorer.prompt.causal, scorer.prompt.template)
-    texts = scorer.prompt.causal.tokens([as_prompt(*verbalise(*one)) for one in TUPLES[1:4]])
+    texts = scorer.prompt.causal.tokens([as_prompt(*verbalise(*triple)) for triple in TUPLES[1:4]])
     beginnings = 3 if "gemma2" in type(model).__name__.lower() else 0  # its attention cannot be replaced
     assert sum(read) == sum(len(text) + len(after) for text in texts) + beginnings * len(before)
     read.clear()
@@ -157,8 +157,8 @@ def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Pat
 def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
     probe = replace(probe_of(plain), facts={"tuples": 7})
     (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
-    for place in (tmp_path, tmp_path / PROBE.file):
-        opened = PROBE.open(place)
+    for path in (tmp_path, tmp_path / PROBE.file):
+        opened = PROBE.open(path)
         assert (opened.layer, opened.bias, opened.model, opened.facts) == (2, -0.3, plain.files.signature, {"tuples": 7})
         np.testing.assert_array_equal(opened.weights, probe.weights)
     assert opened.to_bytes() == probe.to_bytes()
@@ -188,16 +188,16 @@ def test_a_broken_probe_is_refused(tmp_path: Path, plain: CausalModel, changed: 
 def judged(number: int, seed: int = 0) -> list[Labelled]:
     """Tuples of many heads, each called plausible by the toss of a coin."""
     random = np.random.default_rng(seed)
-    found: dict[tuple[str, str, str], bool] = {}
+    labels: dict[tuple[str, str, str], bool] = {}
     for _ in range(number):
         head = f"PersonX has {random.integers(100)} {random.choice(['dogs', 'puppies', 'bones'])}"
         tail = f"to {random.choice(['give', 'want', 'tell', 'swim at'])} the {random.choice(['beach', 'weekend', 'hungry sea'])}"
-        found[head, str(random.choice(["xWant", "xNeed"])), tail] = bool(random.integers(2))
-    return [(*one, plausible) for one, plausible in found.items()]
+        labels[head, str(random.choice(["xWant", "xNeed"])), tail] = bool(random.integers(2))
+    return [(*triple, plausible) for triple, plausible in labels.items()]
 
 
 def states_of(causal: CausalModel, rows: list[Labelled], layer: int) -> Any:
-    return PlausibilityPrompt(causal).states([verbalise(*one[:3]) for one in rows], [layer])[:, 0].astype(float)
+    return PlausibilityPrompt(causal).states([verbalise(*row[:3]) for row in rows], [layer])[:, 0].astype(float)
 
 
 def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: CausalModel, tmp_path: Path) -> None:
@@ -206,18 +206,18 @@ def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: Ca
     states = states_of(causal, rows, 2)
     states -= states.mean(0)
     along = states @ np.linalg.svd(states, full_matrices=False)[2][0]
-    rows = [(*one[:3], bool(value > 0)) for one, value in zip(rows, along, strict=True)]
-    old = [one for one in rows if "bones" not in one[0]]
-    new = [one for one in rows if "bones" in one[0]]
-    told: list[tuple[str, int, int]] = []
-    probe = train_probe(old, causal, tmp_path, progress=lambda *each: told.append(each))
+    rows = [(*row[:3], bool(value > 0)) for row, value in zip(rows, along, strict=True)]
+    old = [row for row in rows if "bones" not in row[0]]
+    new = [row for row in rows if "bones" in row[0]]
+    progress_calls: list[tuple[str, int, int]] = []
+    probe = train_probe(old, causal, tmp_path, progress=lambda *arguments: progress_calls.append(arguments))
     assert probe.facts["auc"] > 0.95
     assert probe.facts["interval"][0] <= probe.facts["auc"] <= probe.facts["interval"][1]
-    assert ("reading", len(old), len(old)) in told
-    assert told[-1] == ("fitting", 2, 2)
+    assert ("reading", len(old), len(old)) in progress_calls
+    assert progress_calls[-1] == ("fitting", 2, 2)
     (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
-    scores = [score.value for score in open_llm_probe(plain.files.folder, tmp_path).score([one[:3] for one in new])]
-    assert np.mean((np.array(scores) > 0.5) == np.array([one[3] for one in new])) > 0.9
+    scores = [score.value for score in open_llm_probe(plain.files.folder, tmp_path).score([row[:3] for row in new])]
+    assert np.mean((np.array(scores) > 0.5) == np.array([row[3] for row in new])) > 0.9
     told_of = card(probe, path="mine")
     assert "--scorer llm-probe -O model=MODEL -O probe=mine" in told_of
     assert f"{len(old)} judged tuples" in told_of
@@ -227,7 +227,7 @@ def test_of_labels_by_chance_nothing_is_learnt(plain: CausalModel, tmp_path: Pat
     rows = judged(200)
     probe = train_probe(rows, open_causal(plain.files.folder), tmp_path)
     assert 0.3 < probe.facts["auc"] < 0.7
-    scores = LlmProbe(open_causal(plain.files.folder), probe).score([one[:3] for one in rows])
+    scores = LlmProbe(open_causal(plain.files.folder), probe).score([row[:3] for row in rows])
     assert np.std([score.value for score in scores]) < 0.2
 
 
@@ -274,15 +274,15 @@ def test_the_direction_is_that_of_ridge_regression_within_relations(plain: Causa
     probe = train_probe(rows, causal, tmp_path)
     states = states_of(causal, rows, probe.layer)
     scaler = StandardScaler().fit(states)
-    inputs, labels = scaler.transform(states), np.array([float(one[3]) for one in rows])
-    for relation in {one[1] for one in rows}:
-        mine = np.array([one[1] == relation for one in rows])
+    inputs, labels = scaler.transform(states), np.array([float(row[3]) for row in rows])
+    for relation in {row[1] for row in rows}:
+        mine = np.array([row[1] == relation for row in rows])
         inputs[mine] -= inputs[mine].mean(0)
         labels[mine] -= labels[mine].mean()
     ridge = Ridge(alpha=probe.facts["penalty"] * len(rows), fit_intercept=False).fit(inputs, labels)
     expected = ridge.coef_ / scaler.scale_
-    found = probe.weights / np.linalg.norm(probe.weights)
-    np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-4)
+    direction = probe.weights / np.linalg.norm(probe.weights)
+    np.testing.assert_allclose(direction, expected / np.linalg.norm(expected), atol=1e-4)
 
 
 def test_agreement_is_the_mean_of_the_relations_areas() -> None:
@@ -290,11 +290,14 @@ def test_agreement_is_the_mean_of_the_relations_areas() -> None:
 
     random = np.random.default_rng(0)
     labels, relations = random.integers(0, 2, 300).astype(float), random.integers(0, 4, 300)
-    said = np.round(random.normal(size=300) + labels, 1)  # ties among them
+    scores = np.round(random.normal(size=300) + labels, 1)  # ties among them
     labels[relations == 3] = 1.0  # of one kind alone: has no area
-    parts = [(roc_auc_score(labels[relations == one], said[relations == one]), (relations == one).sum()) for one in range(3)]
+    parts = [
+        (roc_auc_score(labels[relations == number], scores[relations == number]), (relations == number).sum())
+        for number in range(3)
+    ]
     expected = sum(area * rows for area, rows in parts) / sum(rows for _, rows in parts)
-    assert agreement(labels, relations, said) == pytest.approx(expected, abs=1e-12)
+    assert agreement(labels, relations, scores) == pytest.approx(expected, abs=1e-12)
     assert np.isnan(agreement(np.ones(3), np.zeros(3, int), np.arange(3.0)))
 
 

@@ -88,10 +88,10 @@ def told(graph: WritableGraph, profile: str = "tacit") -> tuple[Accent, Fixed]:
 
 def test_the_score_is_the_mean_over_tuples(graph: WritableGraph) -> None:
     metric, scorer = told(graph)
-    two, one = metric.score_batch([(["i bought a dog"], "two"), (["i bought a dog"], "one")])
-    assert (two.value, one.value) == (pytest.approx(0.5), pytest.approx(0.8))
+    two, single = metric.score_batch([(["i bought a dog"], "two"), (["i bought a dog"], "one")])
+    assert (two.value, single.value) == (pytest.approx(0.5), pytest.approx(0.8))
     assert len(scorer.asked) == 2  # each distinct tuple once
-    for score in (two, one):
+    for score in (two, single):
         assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value)
     assert metric.score(["i bought a dog"], "two").value == two.value
 
@@ -125,20 +125,20 @@ def test_the_profile_paper_compares_with_the_tails_of_a_comet_alone(graph: Writa
     comet = ToldComet({("PersonX buys a dog", "xReact"): ["excited", "happy"]})
     extractor = Told({"two": [HAPPY], "one": [EventTuple("PersonX buys a dog", "xWant", "PersonX sings", Kind.SINGLE)]})
     metric = load_metric("accent", graph, profile="paper", extractor=extractor, encoder=WordEncoder(), comet=comet)
-    two, one, none = metric.score_batch([(["i bought a dog"], said) for said in ("two", "one", "nothing")])
+    two, single, none = metric.score_batch([(["i bought a dog"], response) for response in ("two", "one", "nothing")])
     assert two.value == pytest.approx(1.0, abs=1e-4)
     assert two.evidence.pieces[0].rests_on[0].kind == "comet-tail"
-    assert one.value == 0  # the graph knows tails of this head, and the paper asks the model alone
+    assert single.value == 0  # the graph knows tails of this head, and the paper asks the model alone
     assert none.value == 0.5
 
 
 def test_the_models_of_the_paper_are_asked_for_by_their_published_names(
     graph: WritableGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
+    requests = []
 
     def find(model: object, *_: object, **__: object) -> object:
-        asked.append(str(model))
+        requests.append(str(model))
         raise ModelError(f"there is no model {model}")
 
     for module in ("extractors.t5", "tails.comet"):
@@ -249,16 +249,16 @@ def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp
     fed = EventTuple("PersonX buys a puppy", "xWant", "PersonX feeds the puppy", Kind.SINGLE)
     late = EventTuple("PersonX eats supper", "isAfter", "PersonX wakes up late", Kind.SINGLE)
     metric = make(graph, extractor=Told({"fed": [fed, late]}), encoder=WordEncoder(), model=tmp_path)
-    told = {}
-    for one in (
-        one for piece in metric.score(["i bought a puppy"], "fed", explain=True).evidence.pieces for one in piece.rests_on
+    supports = {}
+    for support in (
+        support for piece in metric.score(["i bought a puppy"], "fed", explain=True).evidence.pieces for support in piece.rests_on
     ):
-        assert one.path is not None
-        (edge,) = one.path.assertions
-        told[text_of(edge.head), text_of(edge.tail)] = (one.kind, one.asserted, edge.source)
-    assert told["PersonX buys a dog", "to feed the dog"] == ("nearest-tail", True, "atomic2020")
-    assert told["PersonX wakes up", "PersonX eats dinner"] == ("nearest-tail", True, "atomic2020")  # as it stands, isBefore
-    assert told["PersonX buys a cat", "PersonX pets the cat"] == ("nearest-tail", False, f"retriever:{trained.digest}")
+        assert support.path is not None
+        (edge,) = support.path.assertions
+        supports[text_of(edge.head), text_of(edge.tail)] = (support.kind, support.asserted, edge.source)
+    assert supports["PersonX buys a dog", "to feed the dog"] == ("nearest-tail", True, "atomic2020")
+    assert supports["PersonX wakes up", "PersonX eats dinner"] == ("nearest-tail", True, "atomic2020")  # as it stands, isBefore
+    assert supports["PersonX buys a cat", "PersonX pets the cat"] == ("nearest-tail", False, f"retriever:{trained.digest}")
 
 
 def test_each_distinct_text_is_embedded_once(graph: WritableGraph, model: Path) -> None:
@@ -275,10 +275,10 @@ def test_alone_and_in_batches_of_any_order_the_scores_are_the_same(graph: Writab
     items = [(["i bought a dog"], name) for name in "abcd"]
     together = metric.score_batch(items)
     backwards = make(graph, extractor=Told(tuples), encoder=WordEncoder(), model=model).score_batch(items[::-1])[::-1]
-    for item, one, other in zip(items, together, backwards, strict=True):
-        assert metric.score(*item).value == pytest.approx(one.value, abs=1e-6, nan_ok=True)
-        assert other.value == pytest.approx(one.value, abs=1e-6, nan_ok=True)
-        assert other.signature == one.signature
+    for item, first, second in zip(items, together, backwards, strict=True):
+        assert metric.score(*item).value == pytest.approx(first.value, abs=1e-6, nan_ok=True)
+        assert second.value == pytest.approx(first.value, abs=1e-6, nan_ok=True)
+        assert second.signature == first.signature
 
 
 def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGraph, model: Path) -> None:

@@ -101,25 +101,25 @@ def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:
     )  # fmt: skip
     assert opened.digest == trained.digest
     assert opened.scales == trained.scales
-    one, other = (Retriever(model, WordEncoder().encode, encoder="words", pool=8) for model in (trained, opened))
-    assert one.evaluate(lesson()[:40]) == other.evaluate(lesson()[:40])
+    original, other = (Retriever(model, WordEncoder().encode, encoder="words", pool=8) for model in (trained, opened))
+    assert original.evaluate(lesson()[:40]) == other.evaluate(lesson()[:40])
 
 
 @pytest.mark.parametrize(("parts", "width"), [(8, 16), (6, 18)])
 def test_quantised_vectors_are_near_and_their_products_are_theirs(parts: int, width: int) -> None:
     vectors = np.random.default_rng(0).normal(size=(400, width)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    kept = quantise(vectors, parts, seed=0)
+    quantised = quantise(vectors, parts, seed=0)
     rows = np.arange(400)
-    assert kept.codes.nbytes == parts * 400
-    assert (kept.vectors(rows) * vectors).sum(1).mean() > 0.98
-    np.testing.assert_allclose(np.linalg.norm(kept.vectors(rows), axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(kept.products(vectors[3], rows), kept.vectors(rows) @ vectors[3], atol=1e-5)
+    assert quantised.codes.nbytes == parts * 400
+    assert (quantised.vectors(rows) * vectors).sum(1).mean() > 0.98
+    np.testing.assert_allclose(np.linalg.norm(quantised.vectors(rows), axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(quantised.products(vectors[3], rows), quantised.vectors(rows) @ vectors[3], atol=1e-5)
     some = rows[7::9]
-    np.testing.assert_array_equal(kept.products(vectors[3], some), kept.products(vectors[3])[some])
-    np.testing.assert_array_equal(kept.part(some).products(vectors[3]), kept.products(vectors[3])[some])
-    few = quantise(vectors[:5], 2, seed=0)  # fewer vectors than centroids: each is its own
-    np.testing.assert_allclose(few.vectors(np.arange(5)), vectors[:5], atol=1e-3)
+    np.testing.assert_array_equal(quantised.products(vectors[3], some), quantised.products(vectors[3])[some])
+    np.testing.assert_array_equal(quantised.part(some).products(vectors[3]), quantised.products(vectors[3])[some])
+    few_quantised = quantise(vectors[:5], 2, seed=0)  # fewer vectors than centroids: each is its own
+    np.testing.assert_allclose(few_quantised.vectors(np.arange(5)), vectors[:5], atol=1e-3)
 
 
 def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -> None:
@@ -142,7 +142,9 @@ def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -
         strongest = [(witness.head, witness.tail) for witness in witnesses]
         assert len(set(strongest)) == 3
         spoken = dict(zip(map(tuple, rows.tolist()), (a * b for a, b in weights), strict=True))
-        assert [spoken[one] for one in strongest] == pytest.approx(sorted(spoken.values(), reverse=True)[:3], rel=1e-3)
+        assert [spoken[animal_named] for animal_named in strongest] == pytest.approx(
+            sorted(spoken.values(), reverse=True)[:3], rel=1e-3
+        )
 
 
 def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
@@ -154,8 +156,8 @@ def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
     assert (witnesses[0].head, witnesses[0].tail) == tuple(rows[0])
     less, others = support.measure(head, number, tail, without=(int(rows[0, 0]), int(rows[0, 1])))
     assert less < whole
-    assert all(one.head != rows[0, 0] and one.tail != rows[0, 1] for one in others)
-    silent = replace(trained, triples=tuple(one[:1] for one in trained.triples))
+    assert all(triple.head != rows[0, 0] and triple.tail != rows[0, 1] for triple in others)
+    silent = replace(trained, triples=tuple(triple[:1] for triple in trained.triples))
     nobody = Support(silent, WordEncoder().encode, encoder="words")
     assert nobody.measure(head, number, tail, without=(int(rows[0, 0]), -1)) == (0.0, ())
 
@@ -166,7 +168,7 @@ def test_what_goes_together_has_more_support(stored: Stored, trained: Compact, t
     scorer = ScorerResources(graph, encoder=WordEncoder()).scorer("support", model=tmp_path)
     assert scorer.signature == f"support({trained.digest})"
     for animal, other in pairwise(ANIMALS):
-        right, wrong = scorer.score([(f"PersonX loses a {animal}", "xWant", f"to keep the {one}") for one in (animal, other)])
+        right, wrong = scorer.score([(f"PersonX loses a {animal}", "xWant", f"to keep the {goal}") for goal in (animal, other)])
         assert right.value > 0 > wrong.value
         assert right.closest[0].tail.text == f"PersonX keeps the {animal}"
         assert right.closest[0].tail.origin is Origin.NEAREST
@@ -190,8 +192,8 @@ def test_a_model_is_read_once_for_all_that_ask_it(
 def test_scores_do_not_depend_on_what_is_beside_them(trained: Compact) -> None:
     retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=5)
     together = retriever.score(lesson()[::7])
-    for one, score in zip(lesson()[::7], together, strict=True):
-        assert retriever.score([one])[0].value == pytest.approx(score.value, abs=1e-6)
+    for triple, score in zip(lesson()[::7], together, strict=True):
+        assert retriever.score([triple])[0].value == pytest.approx(score.value, abs=1e-6)
     assert retriever.score([]) == []
 
 

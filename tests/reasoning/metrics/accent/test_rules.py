@@ -26,7 +26,7 @@ def rules() -> RuleExtractor:
 
 def triples(rules: RuleExtractor, response: str, *history: str) -> set[tuple[str, str, str]]:
     """Head, relation and tail of every tuple of a response."""
-    return {one[:3] for one in rules.extract_batch([Item(history, response)])[0]}
+    return {event_tuple[:3] for event_tuple in rules.extract_batch([Item(history, response)])[0]}
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,12 @@ def test_cues_become_tuples(rules: RuleExtractor, history: str, response: str, w
 
 def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
     item = Item(["Hello.", "I made you a cake."], "Thank you! I will eat it because I am hungry.")
-    found = rules.extract_batch([item])[0]
-    thanks = next(one for one in found if one.tail == "PersonY thanks PersonX")
+    event_tuples = rules.extract_batch([item])[0]
+    thanks = next(event_tuple for event_tuple in event_tuples if event_tuple.tail == "PersonY thanks PersonX")
     assert (thanks.kind, thanks.head_at) == (Kind.PAIR, Where(1, 0, 17))
-    eats = next(one for one in found if one.head == "PersonX is hungry" and one.kind is Kind.SINGLE)
+    eats = next(
+        event_tuple for event_tuple in event_tuples if event_tuple.head == "PersonX is hungry" and event_tuple.kind is Kind.SINGLE
+    )
     assert eats.head_at is not None
     assert item.response[eats.head_at.start : eats.head_at.end] == "I am hungry"
     assert dump(thanks)["head_at"] == {"turn": 1, "start": 0, "end": 17}
@@ -92,8 +94,8 @@ def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
 )
 @pytest.mark.parametrize("history", [[], [""], ["😀"], ["我喜欢狗。", "   "]])
 def test_any_text_is_read_and_most_noise_gives_nothing(rules: RuleExtractor, response: str, history: list[str]) -> None:
-    for one in rules.extract_batch([Item(history, response)])[0]:
-        assert one.relation in RELATIONS
+    for event_tuple in rules.extract_batch([Item(history, response)])[0]:
+        assert event_tuple.relation in RELATIONS
 
 
 @pytest.mark.parametrize("response", ["", "   ", "...", "😀 😀", "Hello!", "Yes."])
@@ -109,8 +111,8 @@ def test_no_item_no_tuples(rules: RuleExtractor) -> None:
 @pytest.mark.parametrize("unit", ["i went home because she was sad and ", "she said that ", "go and ", "a. ", "no ! "])
 def test_thousands_of_words_are_read(rules: RuleExtractor, unit: str) -> None:
     response = " ".join((unit * 3_000).split()[:3_000])
-    found = rules.extract_batch([Item(["I like dogs."], response)])[0]
-    assert all(len(one.tail.split()) < 40 for one in found)
+    event_tuples = rules.extract_batch([Item(["I like dogs."], response)])[0]
+    assert all(len(event_tuple.tail.split()) < 40 for event_tuple in event_tuples)
 
 
 def test_what_a_batch_gives_is_what_each_item_gives(rules: RuleExtractor) -> None:
@@ -144,7 +146,7 @@ def test_a_turn_is_parsed_once(rules: RuleExtractor, monkeypatch: pytest.MonkeyP
 
 def test_rules_that_are_right_by_chance_alone_are_left_out(rules: RuleExtractor) -> None:
     item = Item(["I bought a house last year."], "You should sell the house.")
-    assert "xWant" not in {one.relation for one in rules.extract_batch([item])[0]}
+    assert "xWant" not in {event_tuple.relation for event_tuple in rules.extract_batch([item])[0]}
 
 
 def test_signatures_name_what_moves_the_tuples(rules: RuleExtractor) -> None:
@@ -167,19 +169,21 @@ def test_a_pipeline_without_a_parser_is_refused(tmp_path: Path) -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=2), st.text(max_size=80))
 def test_no_text_breaks_it(history: list[str], response: str) -> None:
-    found = make().extract_batch([Item(tuple(history), response)])[0]
-    assert all(one.head and one.tail for one in found)
+    event_tuples = make().extract_batch([Item(tuple(history), response)])[0]
+    assert all(event_tuple.head and event_tuple.tail for event_tuple in event_tuples)
 
 
 def test_tuples_of_real_dialogues_suit_their_relations(rules: RuleExtractor, data_dir: Path) -> None:
     items = deco(data_dir)
-    found = rules.extract_batch(items)
-    assert 1 < sum(map(len, found)) / len(items) < 6
-    for item, tuples in zip(items, found, strict=True):
-        assert [RELATIONS.index(one.relation) for one in tuples] == sorted(RELATIONS.index(one.relation) for one in tuples)
-        assert len({one[:3] for one in tuples}) == len(tuples)
-        for one in tuples:
-            _check(one, item)
+    event_tuples = rules.extract_batch(items)
+    assert 1 < sum(map(len, event_tuples)) / len(items) < 6
+    for item, tuples in zip(items, event_tuples, strict=True):
+        assert [RELATIONS.index(event_tuple.relation) for event_tuple in tuples] == sorted(
+            RELATIONS.index(event_tuple.relation) for event_tuple in tuples
+        )
+        assert len({event_tuple[:3] for event_tuple in tuples}) == len(tuples)
+        for event_tuple in tuples:
+            _check(event_tuple, item)
 
 
 @pytest.mark.parametrize("question", ["What ?", "Who ?", "Why not ?", "You what ?", "And him ?", "How about you ?"])
@@ -196,23 +200,23 @@ def test_a_thousand_real_responses_are_read(rules: RuleExtractor, data_dir: Path
         dialogues = [json.loads(line)["turns"] for line in file][:150]
     items = [Item(turns[:number], turns[number]) for turns in dialogues for number in range(1, len(turns))][:1000]
     for item, tuples in zip(items, rules.extract_batch(items), strict=True):
-        for one in tuples:
-            _check(one, item)
+        for event_tuple in tuples:
+            _check(event_tuple, item)
 
 
-def _check(one: EventTuple, item: Item) -> None:
-    assert one.head == head_form(one.head)
-    assert one.tail == head_form(one.tail)
-    if one.relation[0] in "xo":
-        assert one.head.startswith("PersonX ")
-        assert one.tail.startswith("PersonX " if one.relation[0] == "x" else "PersonY ")
-    assert one.head_at is not None
-    assert one.tail_at is not None
-    assert one.tail_at.turn is None
-    assert one.head_at.turn == (len(item.history) - 1 if one.kind is Kind.PAIR else None)
-    text = item.response if one.head_at.turn is None else item.history[one.head_at.turn]
-    assert 0 <= one.head_at.start < one.head_at.end <= len(text)
-    assert 0 <= one.tail_at.start < one.tail_at.end <= len(item.response)
+def _check(event_tuple: EventTuple, item: Item) -> None:
+    assert event_tuple.head == head_form(event_tuple.head)
+    assert event_tuple.tail == head_form(event_tuple.tail)
+    if event_tuple.relation[0] in "xo":
+        assert event_tuple.head.startswith("PersonX ")
+        assert event_tuple.tail.startswith("PersonX " if event_tuple.relation[0] == "x" else "PersonY ")
+    assert event_tuple.head_at is not None
+    assert event_tuple.tail_at is not None
+    assert event_tuple.tail_at.turn is None
+    assert event_tuple.head_at.turn == (len(item.history) - 1 if event_tuple.kind is Kind.PAIR else None)
+    text = item.response if event_tuple.head_at.turn is None else item.history[event_tuple.head_at.turn]
+    assert 0 <= event_tuple.head_at.start < event_tuple.head_at.end <= len(text)
+    assert 0 <= event_tuple.tail_at.start < event_tuple.tail_at.end <= len(item.response)
 
 
 def deco(data_dir: Path) -> list[Item]:
@@ -229,10 +233,10 @@ def deco(data_dir: Path) -> list[Item]:
 def parse_of(text: str) -> Parse:
     """A tree from ``word/POS/TAG/relation/head`` separated by blanks; a lemma is the word in lower case."""
     words, at = [], 0
-    for number, one in enumerate(text.split()):
-        word, pos, tag, relation, head = one.split("/")
-        place = number if relation == "ROOT" else int(head)
-        words.append(Word(word, at, at + len(word), word.lower(), pos, tag, relation, place, 0))
+    for number, term in enumerate(text.split()):
+        word, pos, tag, relation, head = term.split("/")
+        head_number = number if relation == "ROOT" else int(head)
+        words.append(Word(word, at, at + len(word), word.lower(), pos, tag, relation, head_number, 0))
         at += len(word) + 1
     return tuple(words)
 
@@ -282,36 +286,36 @@ def parses(draw: st.DrawFn) -> Parse:
     number = draw(st.integers(1, 12))
     order = draw(st.permutations(range(number)))
     words: list[Word] = []
-    heads = {place: order[draw(st.integers(0, rank))] for rank, place in enumerate(order)}
-    for place in range(number):
-        root = heads[place] == place
+    heads = {index: order[draw(st.integers(0, rank))] for rank, index in enumerate(order)}
+    for index in range(number):
+        root = heads[index] == index
         lemma = draw(st.sampled_from(["day", "yesterday", "morning", "i", "go", "that"]))
         pos = "NOUN" if lemma in TIMES else draw(st.sampled_from(["VERB", "PRON", "AUX"]))
         tag = draw(st.sampled_from(["VBD", "NN", "WRB", "PRP"]))
         names = ["nsubj", "acl:relcl", "conj", "parataxis", "mark", "det", "obl:unmarked", "cop", "ccomp", "advmod"]
         relation = "ROOT" if root else draw(st.sampled_from(names))
-        words.append(Word(lemma, 5 * place, 5 * place + len(lemma), lemma, pos, tag, relation, heads[place], 0))
+        words.append(Word(lemma, 5 * index, 5 * index + len(lemma), lemma, pos, tag, relation, heads[index], 0))
     return tuple(words)
 
 
-def up(parse: Parse, place: int) -> int:
+def up(parse: Parse, index: int) -> int:
     """The root above a word; fails on a ring."""
     for _ in parse:
-        if parse[place].head == place:
-            return place
-        place = parse[place].head
+        if parse[index].head == index:
+            return index
+        index = parse[index].head
     raise AssertionError("the heads go round")
 
 
 @given(parses())
 def test_a_tree_stays_a_tree_of_the_same_words(parse: Parse) -> None:
-    found = attach_times(parse)
-    assert [word._replace(head=0, relation="") for word in found] == [word._replace(head=0, relation="") for word in parse]
-    for place, word in enumerate(found):
-        assert (word.relation == "ROOT") == (word.head == place)
-        up(found, place)
-    assert len({up(found, place) for place in range(len(found))}) == len({up(parse, place) for place in range(len(parse))})
-    assert clauses_of(found, 0) == clauses_of(parse, 0)
+    attached = attach_times(parse)
+    assert [word._replace(head=0, relation="") for word in attached] == [word._replace(head=0, relation="") for word in parse]
+    for index, word in enumerate(attached):
+        assert (word.relation == "ROOT") == (word.head == index)
+        up(attached, index)
+    assert len({up(attached, index) for index in range(len(attached))}) == len({up(parse, index) for index in range(len(parse))})
+    assert clauses_of(attached, 0) == clauses_of(parse, 0)
 
 
 @pytest.mark.parametrize(
@@ -328,5 +332,5 @@ def test_a_tree_stays_a_tree_of_the_same_words(parse: Parse) -> None:
     ],
 )
 def test_an_event_begins_with_its_verb(text: str, phrases: list[str]) -> None:
-    found = clauses_of(open_parser().parse_batch([text])[0], 0)
-    assert [" ".join(word if isinstance(word, str) else word.plain for word in one.phrase) for one in found] == phrases
+    clauses = clauses_of(open_parser().parse_batch([text])[0], 0)
+    assert [" ".join(word if isinstance(word, str) else word.plain for word in clause.phrase) for clause in clauses] == phrases

@@ -45,14 +45,14 @@ def test_compatibility_is_equation_1(graph: KnowledgeGraph) -> None:
     """The largest cosine with the two known tails, both written as ATOMIC writes them."""
     encoder = WordEncoder()
     (score,) = compatibility(graph, encoder).score([("PersonX buys a dog", "xWant", "PersonX wants to feed the puppy")])
-    given, fed, park = (
+    query_vector, fed, park = (
         WordEncoder().encode(["PersonX feeds the puppy", "PersonX feeds the dog", "PersonX goes to the park"]).astype(float)
     )
-    assert score.value == pytest.approx(max(given @ fed, given @ park), abs=1e-6)
+    assert score.value == pytest.approx(max(query_vector @ fed, query_vector @ park), abs=1e-6)
     assert [(close.tail.text, close.tail.origin) for close in score.closest] == [
         ("to feed the dog", Origin.GRAPH), ("to go to the park", Origin.GRAPH),
     ]  # fmt: skip
-    assert [close.similarity for close in score.closest] == pytest.approx([given @ fed, given @ park], abs=1e-6)
+    assert [close.similarity for close in score.closest] == pytest.approx([query_vector @ fed, query_vector @ park], abs=1e-6)
 
 
 @pytest.mark.parametrize("tail", ["PersonX is happy", "happy", "PersonX feels happy", "person x be happy ."])

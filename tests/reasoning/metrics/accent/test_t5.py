@@ -62,12 +62,12 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trained, list[tuple[int, int, float]]]:
     folder = tmp_path_factory.mktemp("trained") / "model"
     seen: list[tuple[int, int, float]] = []
-    found = train_extractor(
+    facts = train_extractor(
         ROWS, base, folder, ExtractorRecipe(none_examples=3, epochs=80, batch_size=13, rate=4e-3, seed=1),
         progress=lambda done, total, loss: seen.append((done, total, loss)),
         facts={"files": [{"file": "by-hand.json", "dialogues": len(ROWS), "tuples": 5, "sha256": None}]},
     )  # fmt: skip
-    return folder, found, seen
+    return folder, facts, seen
 
 
 @pytest.fixture(scope="module")
@@ -148,13 +148,13 @@ def test_examples_are_all_tuples_and_some_none() -> None:
 
 
 def test_training_is_told_of_and_written_down(trained: tuple[Path, Trained, list[tuple[int, int, float]]]) -> None:
-    folder, found, seen = trained
-    assert found.tuples == 3
-    assert found.loss < 0.2 < seen[0][2]
+    folder, facts, seen = trained
+    assert facts.tuples == 3
+    assert facts.loss < 0.2 < seen[0][2]
     assert [done for done, _, _ in seen] == list(range(1, seen[-1][1] + 1))
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert f"- `by-hand.json`, {len(ROWS)} dialogues with 5 tuples\n" in card
-    assert f"{found.loss:.4f}" in card
+    assert f"{facts.loss:.4f}" in card
     assert {"config.json", "model.safetensors", "tokenizer.json", "accent.json", "README.md"} <= {
         p.name for p in folder.iterdir()
     }
@@ -162,28 +162,28 @@ def test_training_is_told_of_and_written_down(trained: tuple[Path, Trained, list
 
 
 def test_a_trained_model_extracts_what_it_learnt(extractor: T5Extractor) -> None:
-    found = extractor.extract_batch([Item(row.history, row.response) for row in ROWS])
-    for row, tuples in zip(ROWS, found, strict=True):
-        assert [one[:3] for one in tuples] == [tuple(one) for one in row.tuples]
+    event_tuples = extractor.extract_batch([Item(row.history, row.response) for row in ROWS])
+    for row, tuples in zip(ROWS, event_tuples, strict=True):
+        assert [event_tuple[:3] for event_tuple in tuples] == [tuple(event_tuple) for event_tuple in row.tuples]
 
 
 def test_a_batch_gives_what_each_item_gives_and_asks_once(extractor: T5Extractor, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [Item(row.history, row.response) for row in ROWS]
     alone = make(model=extractor.files.folder, device="cpu", batch_tokens=1)
     assert [alone.extract_batch([item])[0] for item in items] == extractor.extract_batch(items)
-    asked: list[str] = []
+    requests: list[str] = []
     answered = alone._answer
-    monkeypatch.setattr(alone, "_answer", lambda texts: asked.extend(texts) or answered(texts))
+    monkeypatch.setattr(alone, "_answer", lambda texts: requests.extend(texts) or answered(texts))
     alone.extract_batch([*items, *items])
-    assert asked == []
+    assert requests == []
 
 
 @pytest.mark.parametrize("response", ["", "  ", "😀", "word " * 10_000, "ありがとう"])
 def test_any_text_is_read(extractor: T5Extractor, response: str) -> None:
-    found = extractor.extract_batch([Item(["hello"] * 50, response)])
-    assert len(found) == 1
+    event_tuples = extractor.extract_batch([Item(["hello"] * 50, response)])
+    assert len(event_tuples) == 1
     if not response.strip():
-        assert found == [[]]
+        assert event_tuples == [[]]
     assert extractor.extract_batch([]) == []
 
 

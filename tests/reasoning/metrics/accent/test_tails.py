@@ -52,8 +52,8 @@ def test_the_table_is_in_the_order_of_the_graph(table: EventTable) -> None:
 
 
 def test_conceptnets_events_stand_under_atomics_names(table: EventTable) -> None:
-    (found,) = GraphTails(table).find([Query("PersonX walks the dog", "xNeed")])
-    [tail] = found.tails
+    (tails,) = GraphTails(table).find([Query("PersonX walks the dog", "xNeed")])
+    [tail] = tails.tails
     assert (tail.text, tail.form, tail.source) == ("get a leash", "PersonX gets a leash", "conceptnet")
 
 
@@ -106,8 +106,8 @@ def test_a_graph_without_events_knows_nothing(tmp_path: Path) -> None:
     ["PersonX buys a dog", " person x buys a dog .", "PersonX buy a dog", "PersonX buys the dog", "PersonX buys dog"],
 )
 def test_a_head_is_found_in_any_wording(table: EventTable, wording: str) -> None:
-    (found,) = GraphTails(table).find([Query(wording, "xReact")])
-    assert [(tail.text, tail.origin, tail.head, tail.likeness) for tail in found.tails] == [
+    (tails,) = GraphTails(table).find([Query(wording, "xReact")])
+    assert [(tail.text, tail.origin, tail.head, tail.likeness) for tail in tails.tails] == [
         ("happy", Origin.GRAPH, "PersonX buys a dog", 1.0)
     ]
 
@@ -123,19 +123,19 @@ def test_what_the_graph_does_not_know(table: EventTable, query: Query) -> None:
 def test_the_nearest_heads_answer_for_an_unknown_one(table: EventTable, tmp_path: Path) -> None:
     encoder = WordEncoder()
     nearest = NearestTails(GraphTails(table), VectorCache(tmp_path, encoder), limit=1, threshold=0.3)  # type: ignore[arg-type]
-    (found,) = nearest.find([Query("PersonX buys a cat", "xWant")])
-    one, other = encoder.encode(["PersonX buys a cat", found.tails[0].head])
-    assert {tail.head for tail in found.tails} == {"PersonX buys a dog"}
-    assert {tail.origin for tail in found.tails} == {Origin.NEAREST}
-    assert found.tails[0].likeness == pytest.approx(float(one @ other), abs=1e-3)
+    (tails,) = nearest.find([Query("PersonX buys a cat", "xWant")])
+    first, second = encoder.encode(["PersonX buys a cat", tails.tails[0].head])
+    assert {tail.head for tail in tails.tails} == {"PersonX buys a dog"}
+    assert {tail.origin for tail in tails.tails} == {Origin.NEAREST}
+    assert tails.tails[0].likeness == pytest.approx(float(first @ second), abs=1e-3)
     assert nearest.find([Query("entirely other words", "xWant")]) == [Found()]
 
 
 def test_the_nearest_heads_are_those_with_tails_under_the_relation(table: EventTable, tmp_path: Path) -> None:
     nearest = NearestTails(GraphTails(table), VectorCache(tmp_path, WordEncoder()), limit=1, threshold=0.1)  # type: ignore[arg-type]
-    (found,) = nearest.find([Query("PersonX gets a puppy", "xReact")])
-    assert "PersonX gets a puppy" not in {tail.head for tail in found.tails}
-    assert found.tails
+    (tails,) = nearest.find([Query("PersonX gets a puppy", "xReact")])
+    assert "PersonX gets a puppy" not in {tail.head for tail in tails.tails}
+    assert tails.tails
 
 
 @pytest.mark.parametrize(("limit", "threshold"), [(0, 0.5), (3, 1.5), (3, -2)])
@@ -146,9 +146,9 @@ def test_a_search_that_makes_no_sense(table: EventTable, tmp_path: Path, limit: 
 
 def test_vectors_are_kept_and_encoded_once(tmp_path: Path) -> None:
     encoder = WordEncoder()
-    kept = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
-    kept.add(["a b", "c", "a b"])
-    kept.add(["c", "d e"])
+    vectors = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
+    vectors.add(["a b", "c", "a b"])
+    vectors.add(["c", "d e"])
     assert sorted(encoder.seen) == ["a b", "c", "d e"]
     again = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
     mixed = again[["d e", "new", "a b", "new"]]
@@ -161,9 +161,9 @@ def test_vectors_are_kept_and_encoded_once(tmp_path: Path) -> None:
 
 def test_vectors_stay_in_memory_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    kept = VectorCache(tmp_path / "file" / "below", WordEncoder())  # type: ignore[arg-type]
-    kept.add(["a", "b"])
-    assert kept.known(["b", "a"]).shape == (2, 64)
+    vectors = VectorCache(tmp_path / "file" / "below", WordEncoder())  # type: ignore[arg-type]
+    vectors.add(["a", "b"])
+    assert vectors.known(["b", "a"]).shape == (2, 64)
 
 
 class Counting:
@@ -184,14 +184,14 @@ class Counting:
 def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
     first, second, third = Counting({"a"}), Counting({"b"}, "second failed"), Counting({"c"})
     chain = Chain([first, second, third, Counting(set())])
-    found = chain.find([Query(head, "xWant") for head in "abcda"])
-    assert [bool(one.tails) for one in found] == [True, True, True, False, True]
+    tails = chain.find([Query(head, "xWant") for head in "abcda"])
+    assert [bool(answer.tails) for answer in tails] == [True, True, True, False, True]
     assert [[query.head for query in source.asked] for source in (first, second, third)] == [
         list("abcd"),
         list("bcd"),
         list("cd"),
     ]
-    assert [one.note for one in found] == ["", "second failed", "second failed", "second failed", ""]
+    assert [answer.note for answer in tails] == ["", "second failed", "second failed", "second failed", ""]
     assert chain.signature == "counting,counting,counting,counting"
     assert chain.find([]) == []
 

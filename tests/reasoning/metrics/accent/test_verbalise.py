@@ -13,7 +13,7 @@ from tacit.reasoning.metrics.accent.verbalise import VERBALISED, agreeing, state
 
 
 @pytest.mark.parametrize(
-    ("one", "event", "inference"),
+    ("triple", "event", "inference"),
     [
         (("PersonX burns the toast", "xReact", "annoyed"), "Alex burns the toast", "As a result, Alex feels annoyed"),
         (("PersonX be hungry", "xWant", "PersonX eats food"), "Alex is hungry", "After this, Alex wants to eat food"),
@@ -66,8 +66,8 @@ from tacit.reasoning.metrics.accent.verbalise import VERBALISED, agreeing, state
         (("PersonX waking up", "xEffect", "yawning loudly"), "Alex is waking up", "As a result, Alex is yawning loudly"),
     ],
 )
-def test_a_tuple_is_read_out(one: tuple[str, str, str], event: str, inference: str) -> None:
-    assert verbalise(*one) == (event, inference)
+def test_a_tuple_is_read_out(triple: tuple[str, str, str], event: str, inference: str) -> None:
+    assert verbalise(*triple) == (event, inference)
 
 
 def test_readings_cover_the_relations_and_bound_what_they_say() -> None:
@@ -119,10 +119,10 @@ def test_names_keep_their_capitals(form: str, typed: str, expected: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("phrase", "place"), [("buys it", 0), ("never quickly buys", 2), ("replies", 0), ("fly home", 0), ("never", 0)]
+    ("phrase", "index"), [("buys it", 0), ("never quickly buys", 2), ("replies", 0), ("fly home", 0), ("never", 0)]
 )
-def test_a_verb_stands_after_adverbs(phrase: str, place: int) -> None:
-    assert verb_place(phrase.split()) == place
+def test_a_verb_stands_after_adverbs(phrase: str, index: int) -> None:
+    assert verb_place(phrase.split()) == index
 
 
 WORDS = (

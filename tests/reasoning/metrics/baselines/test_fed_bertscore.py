@@ -85,8 +85,8 @@ def test_fed_is_the_difference_of_two_means(causal: CausalModel, quality: str, s
 
 def test_fed_names_what_it_rests_on(causal: CausalModel) -> None:
     metric = load_metric("fed", model=causal)
-    told = explain(metric.score(["i have a dog"], "give it a bone", explain=True))
-    assert 'log-likelihood of "That makes sense!"' in told
+    explanation = explain(metric.score(["i have a dog"], "give it a bone", explain=True))
+    assert 'log-likelihood of "That makes sense!"' in explanation
     assert str(metric.signature) == f"fed|model:{causal.signature}|quality:semantically appropriate|scope:follow-up|v:1"
     assert not metric.score([], "hi").evidence.pieces
     with pytest.raises(InputError, match="scope of fed must be one of follow-up, dialogue, not 'turn'"):
@@ -106,10 +106,10 @@ def plain_bertscore(metric: Any, response: str, reference: str, layer: int) -> f
         vectors.append([state / state.norm() for state in states])
         counted.append([not mark for mark in coded["special_tokens_mask"][0]])
     sides = []
-    for one, other in ((0, 1), (1, 0)):
+    for first, second in ((0, 1), (1, 0)):
         best = [
-            max(float(left @ right) for right in vectors[other])
-            for left, counts in zip(vectors[one], counted[one], strict=True)
+            max(float(left @ right) for right in vectors[second])
+            for left, counts in zip(vectors[first], counted[first], strict=True)
             if counts
         ]
         sides.append(sum(best) / len(best))
@@ -123,8 +123,8 @@ def test_bertscore_by_two_loops(encoder: Path, layer: int) -> None:
     texts = [*SENTENCES, "😀 a dog", "x"]
     for response in texts[::2]:
         for reference in texts[1::2]:
-            found = metric.score([], response, [reference]).value
-            assert found == pytest.approx(plain_bertscore(metric, response, reference, layer), abs=1e-5)
+            value = metric.score([], response, [reference]).value
+            assert value == pytest.approx(plain_bertscore(metric, response, reference, layer), abs=1e-5)
     assert f"layer:{layer}" in str(metric.signature)
 
 

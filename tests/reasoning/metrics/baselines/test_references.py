@@ -95,8 +95,8 @@ def test_rouge_is_that_of_its_library(response: str, references: list[str], stem
 
 def is_subsequence(words: list[str], text: list[str]) -> bool:
     """Whether ``words`` stand in ``text`` in this order."""
-    rest: Iterator[str] = iter(text)
-    return all(word in rest for word in words)
+    remaining: Iterator[str] = iter(text)
+    return all(word in remaining for word in words)
 
 
 def test_meteor_by_hand() -> None:
@@ -147,13 +147,13 @@ def test_meteor_knows_synonyms_where_wordnet_is(monkeypatch: pytest.MonkeyPatch)
 def test_nothing_beats_the_reference_itself(response: str, references: list[str]) -> None:
     for name in OVERLAP:
         metric = load_metric(name, **({"synonyms": False} if name == "meteor" else {}))
-        found = value(metric, response, *references)
-        assert 0 <= found <= TOP[name]
+        score_of_copy = value(metric, response, *references)
+        assert 0 <= score_of_copy <= TOP[name]
         for reference in references if name != "meteor" else ():
             counted = name != "rouge_l" or any(letter.isalnum() for letter in reference)  # ROUGE-L counts no punctuation
-            assert value(metric, reference, *references) >= (found - 1e-9 if counted else 0)
+            assert value(metric, reference, *references) >= (score_of_copy - 1e-9 if counted else 0)
         single = [value(metric, response, reference) for reference in references]
-        assert found == pytest.approx(max(single)) or name == "bleu"
+        assert score_of_copy == pytest.approx(max(single)) or name == "bleu"
 
 
 def test_the_reference_itself_has_the_top_value(metric: Metric) -> None:
@@ -195,16 +195,16 @@ def test_neither_batch_nor_order_moves_a_value(metric: Metric) -> None:
 
 
 def test_evidence_tells_what_the_value_is_made_of(metric: Metric) -> None:
-    told = explain(metric.score([], "the dog eats bones", ["a dog eats a bone", "the dogs eat bones"], explain=True))
+    explanation = explain(metric.score([], "the dog eats bones", ["a dog eats a bone", "the dogs eat bones"], explain=True))
     expected = {
         "bleu": "1-gram precision in percent (4 of 4) 100",
         "chrf": "character 1-gram F2 in percent (11 of 15 are right, of 13 wanted) 82.0896",
         "rouge_l": '+0.250 "the"',
         "meteor": '+0.248 "dog" for "dogs"',
     }
-    assert f"\n  {expected[metric.name]}\n" in told
+    assert f"\n  {expected[metric.name]}\n" in explanation
     nearest = {"chrf": "\n  nearest reference, number 1\n", "bleu": ""}
-    assert nearest.get(metric.name, "\n  nearest reference, number 2\n") in told
+    assert nearest.get(metric.name, "\n  nearest reference, number 2\n") in explanation
     assert not metric.score([], "the dog eats bones", ["a dog eats a bone"]).evidence.pieces
 
 

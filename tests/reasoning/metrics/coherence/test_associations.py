@@ -38,7 +38,7 @@ def test_words_are_the_same_however_a_corpus_takes_them_apart(text: str, words: 
 @given(st.text(max_size=60))
 def test_words_stand_where_they_say(text: str) -> None:
     words = words_of(text)
-    assert all(one.end <= two.start for one, two in pairwise(words))
+    assert all(first.end <= second.start for first, second in pairwise(words))
     for word in words:
         assert word.text == text[word.start : word.end].replace("’", "'").replace(" ", "").lower()
 
@@ -61,9 +61,9 @@ def oracle(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
     turns = {text: {term.text for term in terms_of(text)} for pair in pairs for text in pair}
     often = Counter(term for terms in turns.values() for term in terms)
     known = {term for term, count in often.items() if count >= 3}
-    first: Counter[str] = Counter(term for one, _ in pairs for term in turns[one] & known)
-    second: Counter[str] = Counter(term for _, two in pairs for term in turns[two] & known)
-    both = Counter((a, b) for one, two in pairs for a in turns[one] & known for b in turns[two] & known)
+    first: Counter[str] = Counter(term for left, _ in pairs for term in turns[left] & known)
+    second: Counter[str] = Counter(term for _, right in pairs for term in turns[right] & known)
+    both = Counter((a, b) for left, right in pairs for a in turns[left] & known for b in turns[right] & known)
     weights = {
         edge: math.log(count * len(pairs) / (first[edge[0]] * second[edge[1]])) for edge, count in both.items() if count >= 3
     }
@@ -79,9 +79,9 @@ def test_counting_gives_pointwise_mutual_information(pairs: list[tuple[str, str]
     pairs = [*pairs, *((f"the {a} {n}", f"{b} {n}") for a, b in FIXED for n in range(4))]
     expected = oracle(pairs)
     assert expected
-    found = count_associations(pairs, terms=1_000)
-    sources, targets, weights = found.edges
-    names = [(found.terms[a], found.terms[b]) for a, b in zip(sources.tolist(), targets.tolist(), strict=True)]
+    associations = count_associations(pairs, terms=1_000)
+    sources, targets, weights = associations.edges
+    names = [(associations.terms[a], associations.terms[b]) for a, b in zip(sources.tolist(), targets.tolist(), strict=True)]
     assert dict(zip(names, weights.tolist(), strict=True)) == pytest.approx(expected, abs=1e-6)
     fewer = count_associations(pairs, terms=1_000, edges=most)
     assert len(fewer.edges[0]) == min(most, len(expected))
@@ -147,8 +147,8 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
 
 
 def test_no_pairs_are_no_associations() -> None:
-    found = count_associations([])
-    assert (found.terms, len(found.edges[0])) == ((), 0)
+    associations = count_associations([])
+    assert (associations.terms, len(associations.edges[0])) == ((), 0)
     assert len(count_associations([("a b", "c d")] * 2).terms) == 0
 
 

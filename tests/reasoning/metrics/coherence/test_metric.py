@@ -59,10 +59,10 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def folder(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint trained on tiny dialogues."""
-    found = tmp_path_factory.mktemp("coherence")
+    checkpoint = tmp_path_factory.mktemp("coherence")
     tiny = CoherenceRecipe(head=HeadRecipe(width=8, epochs=4, batch=32))
-    train_coherence({"tiny": tiny_dialogues(80)}, open_encoder(encoder), found, recipe=tiny)
-    return found
+    train_coherence({"tiny": tiny_dialogues(80)}, open_encoder(encoder), checkpoint, recipe=tiny)
+    return checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -100,40 +100,40 @@ def test_every_input_has_a_value_that_its_shares_add_up_to(metrics: dict[str, Me
 @pytest.mark.parametrize("name", ["coherence", *PARTS])
 def test_neither_company_nor_order_nor_explaining_moves_a_score(metrics: dict[str, Metric], name: str) -> None:
     metric = metrics[name]
-    many = (ITEMS * 5)[:64]
-    together = values(metric, many)
+    items = (ITEMS * 5)[:64]
+    together = values(metric, items)
     close_encoders()
-    alone = [metric.score(*item).value for item in many]
+    alone = [metric.score(*item).value for item in items]
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
-    np.testing.assert_allclose(values(metric, many[::-1])[::-1], together, rtol=0, atol=1e-5)
-    explained = [score.value for score in metric.score_batch(many, explain=True)]
+    np.testing.assert_allclose(values(metric, items[::-1])[::-1], together, rtol=0, atol=1e-5)
+    explained = [score.value for score in metric.score_batch(items, explain=True)]
     np.testing.assert_allclose(explained, together, rtol=0, atol=1e-5)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=st.lists(st.text(max_size=30), max_size=5), response=st.text(max_size=30))
 def test_any_text_has_a_score_in_the_metrics_range(metrics: dict[str, Metric], history: list[str], response: str) -> None:
-    found = {name: metric.score(history, response).value for name, metric in metrics.items()}
-    judged = not math.isnan(found["coherence"])
-    assert all(math.isnan(found[name]) != judged for name in ("similarity", "selection", "repetition"))
-    assert not judged or (abs(found["similarity"]) <= 1 and abs(found["selection"]) <= 1 and 0 <= found["repetition"] <= 1)
-    assert math.isnan(found["association"]) or found["association"] >= 0
+    scores = {name: metric.score(history, response).value for name, metric in metrics.items()}
+    judged = not math.isnan(scores["coherence"])
+    assert all(math.isnan(scores[name]) != judged for name in ("similarity", "selection", "repetition"))
+    assert not judged or (abs(scores["similarity"]) <= 1 and abs(scores["selection"]) <= 1 and 0 <= scores["repetition"] <= 1)
+    assert math.isnan(scores["association"]) or scores["association"] >= 0
 
 
 def test_coherence_is_the_weighted_sum_of_its_parts(metrics: dict[str, Metric], folder: Path) -> None:
-    told = json.loads((folder / "coherence.json").read_text())["weights"]["+".join(PARTS)]
-    found = values(metrics["coherence"], ITEMS)
-    judged = [(item, value) for item, value in zip(ITEMS, found, strict=True) if not math.isnan(value)]
+    weights = json.loads((folder / "coherence.json").read_text())["weights"]["+".join(PARTS)]
+    scores = values(metrics["coherence"], ITEMS)
+    judged = [(item, value) for item, value in zip(ITEMS, scores, strict=True) if not math.isnan(value)]
     assert len(judged) > len(ITEMS) / 2
     for item, value in judged:  # a part that cannot judge counts as 0
-        expected = told["bias"] + sum(told[name] * np.nan_to_num(metrics[name].score(*item).value) for name in PARTS)
+        expected = weights["bias"] + sum(weights[name] * np.nan_to_num(metrics[name].score(*item).value) for name in PARTS)
         assert value == pytest.approx(expected, abs=1e-6)
 
 
 def test_similarity_is_the_cosine_with_the_last_turn_that_says_something(metrics: dict[str, Metric], encoder: Path) -> None:
-    one, two = open_encoder(encoder).encode(["i have a dog", "give it a bone"])
+    first, second = open_encoder(encoder).encode(["i have a dog", "give it a bone"])
     score = metrics["similarity"].score(["hi", "i have a dog", ""], "give it a bone", explain=True)
-    assert score.value == pytest.approx(float(one @ two), abs=1e-6)
+    assert score.value == pytest.approx(float(first @ second), abs=1e-6)
     assert score.evidence.pieces[0].turn == 1
 
 
@@ -163,8 +163,8 @@ def test_association_rests_on_edges(metrics: dict[str, Metric], folder: Path) ->
         assert dict(graph.following(piece.history.lemma, 1_000))[piece.response.lemma] == piece.value
         assert "give it a bone"[piece.response.start : piece.response.end] == piece.response.text
     known = graph.ids(["give", "it", "a", "bone", "give it", "it a", "a bone"])
-    asked = graph.ids(["i", "have", "a", "dog", "i have", "have a", "a dog"])
-    best = graph.between(asked[asked >= 0], known[known >= 0]).max(axis=0)
+    term_ids = graph.ids(["i", "have", "a", "dog", "i have", "have a", "a dog"])
+    best = graph.between(term_ids[term_ids >= 0], known[known >= 0]).max(axis=0)
     assert score.value == pytest.approx(float(best.mean()), abs=1e-6)
     assert "FollowedBy" in explain(score)
     assert metrics["association"].score(["i have a dog"], "xylophone").evidence.note == "no term of the response is known"
@@ -200,8 +200,8 @@ def test_parts_without_an_encoder_need_no_torch(folder: Path) -> None:
         "    try: load_metric(name, **options)\n"
         "    except Exception as error: print(type(error).__name__, error)\n"
     )
-    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
-    lines = said.splitlines()
+    output = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout
+    lines = output.splitlines()
     assert len(lines) == 3
     assert all(line.startswith("MissingExtra torch is not installed; run: pip install 'tacit-kg[neural]'") for line in lines)
 
@@ -269,8 +269,8 @@ def test_heads_that_make_no_sense_are_refused(folder: Path, tmp_path: Path) -> N
         dataclasses.replace(head, mean=head.mean * np.nan),
         dataclasses.replace(head, response=head.response[:, 0]),
     ]
-    for one in wrong:
-        file.write_bytes(one.to_bytes())
+    for wrong_array in wrong:
+        file.write_bytes(wrong_array.to_bytes())
         with pytest.raises(ModelError, match="selection head"):
             load_head(file)
     for data in (b"", b"x" * 100):
@@ -313,13 +313,13 @@ def test_the_cosine_of_a_head_is_the_sum_of_what_its_turns_give(tmp_path: Path) 
     np.testing.assert_allclose(summands.sum(axis=1), cosines, atol=1e-6)
     assert summands[1, 1] == 0
     for row in range(2):
-        given = []
+        parts = []
         for vector, map_ in zip((last, before, responses), (head.context[:5], head.context[5:], head.response), strict=True):
             standard = (vector[row].astype(np.float64) - head.mean) / head.scale
-            given.append(np.nan_to_num(standard @ map_))
-        context, answer = given[0] + given[1] + head.context_bias, given[2] + head.response_bias
+            parts.append(np.nan_to_num(standard @ map_))
+        context, answer = parts[0] + parts[1] + head.context_bias, parts[2] + head.response_bias
         lengths = np.linalg.norm(context) * np.linalg.norm(answer)
-        expected = [given[0] @ answer / lengths, given[1] @ answer / lengths, head.context_bias @ answer / lengths]
+        expected = [parts[0] @ answer / lengths, parts[1] @ answer / lengths, head.context_bias @ answer / lengths]
         np.testing.assert_allclose(summands[row], expected, atol=1e-5)
     file = tmp_path / "head.safetensors"
     file.write_bytes(head.to_bytes())

@@ -43,11 +43,11 @@ def item(history: Sequence[str], response: str) -> Item:
     return Item(list(history), response)
 
 
-@pytest.mark.parametrize(("history", "response", "one", "two"), GOLDEN)
+@pytest.mark.parametrize(("history", "response", "hops", "two"), GOLDEN)
 def test_golden_pairs(
-    graph: KnowledgeGraph, analyser: SpacyAnalyser, history: list[str], response: str, one: int, two: int
+    graph: KnowledgeGraph, analyser: SpacyAnalyser, history: list[str], response: str, hops: int, two: int
 ) -> None:
-    assert TripleFeatures(graph, analyser).counts([item(history, response)]).tolist() == [[one, two]]
+    assert TripleFeatures(graph, analyser).counts([item(history, response)]).tolist() == [[hops, two]]
 
 
 PARALLEL = [
@@ -72,8 +72,8 @@ def test_parallel_assertions_count_as_triples_and_not_as_pairs(
     pairs, triples = (TripleFeatures(graph, analyser, count=count) for count in COUNTS)
     assert pairs.counts(items).tolist() == [[1, 1], [1, 0], [2, 0]]
     assert triples.counts(items).tolist() == [[3, 3 * 2], [3, 0], [3, 0]]
-    told = [piece.path.text() for piece in triples.evidence(items[0], 1) if piece.path]
-    assert told == ["dog -RelatedTo-> bone", "dog -Desires-> bone", "dog <-AtLocation- bone"]
+    texts = [piece.path.text() for piece in triples.evidence(items[0], 1) if piece.path]
+    assert texts == ["dog -RelatedTo-> bone", "dog -Desires-> bone", "dog <-AtLocation- bone"]
     (best,) = pairs.evidence(items[0], 2)
     assert best.path is not None
     assert best.path.text() == "dog -RelatedTo-> bone <-RelatedTo- toy"
@@ -112,10 +112,13 @@ def test_pairs_and_triples_against_networkx(rows: list[Assertion], items: list[t
         if row.head != row.tail:
             several.add_edge(row.head, row.tail, key=row.relation)  # one edge a triple
     plain = several.to_undirected()
-    checked = [item(*one) for one in items]
+    checked = [item(*checked_item) for checked_item in items]
     expected: dict[str, list[list[int]]] = {"pairs": [], "triples": []}
-    for one in checked:
-        sides = [{concept_uri(w) for w in " ".join(texts).split()} & set(plain) for texts in (one.history, [one.response])]
+    for checked_item in checked:
+        sides = [
+            {concept_uri(w) for w in " ".join(texts).split()} & set(plain)
+            for texts in (checked_item.history, [checked_item.response])
+        ]
         ends = [(a, b) for a, b in product(*sides) if a != b]
         meets = {(a, b): [m for m in plain[a] if m in plain[b]] for a, b in ends}
         expected["pairs"].append([sum(plain.has_edge(a, b) for a, b in ends), sum(map(bool, meets.values()))])
@@ -129,19 +132,19 @@ def test_pairs_and_triples_against_networkx(rows: list[Assertion], items: list[t
     for count in COUNTS:
         features = TripleFeatures(OracleGraph(rows), Words(), count=count)
         assert features.counts(checked).tolist() == expected[count]
-        for one, pair in zip(checked, expected[count], strict=True):
+        for checked_item, pair in zip(checked, expected[count], strict=True):
             for hops, number in zip((1, 2), pair, strict=True):
-                pieces = features.evidence(one, hops, limit=None)  # type: ignore[arg-type]
+                pieces = features.evidence(checked_item, hops, limit=None)  # type: ignore[arg-type]
                 assert len(pieces) == number
-                assert features.evidence(one, hops, limit=2) == pieces[:2]  # type: ignore[arg-type]
+                assert features.evidence(checked_item, hops, limit=2) == pieces[:2]  # type: ignore[arg-type]
                 strengths = [piece.path.strength for piece in pieces if piece.path]
                 assert strengths == sorted(strengths, reverse=True)
 
 
 def test_evidence_says_where_both_ends_stand(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
     features = TripleFeatures(graph, analyser)
-    one = item(["My dogs sleep.", "A dog and a puppy.", "Really?"], "Give Bones to them, and food.")
-    first, second = features.evidence(one, 1)
+    long_item = item(["My dogs sleep.", "A dog and a puppy.", "Really?"], "Give Bones to them, and food.")
+    first, second = features.evidence(long_item, 1)
     assert (first.kind, first.value, first.share, first.hops, first.turn) == ("triple", 1.0, 0.0, 1, 1)
     assert first.response is not None
     assert first.history is not None
@@ -149,7 +152,7 @@ def test_evidence_says_where_both_ends_stand(graph: KnowledgeGraph, analyser: Sp
     assert (first.history.text, first.response.text, first.path.text()) == ("dog", "Bones", "dog -Desires-> bone")
     assert second.path is not None
     assert second.path.text() == "dog -Desires-> food"
-    chains = [piece.path.text() for piece in features.evidence(one, 2) if piece.path]
+    chains = [piece.path.text() for piece in features.evidence(long_item, 2) if piece.path]
     assert chains == ["puppy -IsA-> dog -Desires-> bone", "puppy -IsA-> dog -Desires-> food"]
 
 
@@ -157,7 +160,7 @@ def test_batches_and_memory_change_nothing(oracle: OracleGraph, analyser: SpacyA
     checked = [item(history, response) for history, response, _, _ in GOLDEN] * 2
     whole = TripleFeatures(oracle, analyser).counts(checked)
     forgetful = TripleFeatures(oracle, analyser, cache_size=0)
-    assert np.array_equal(whole, np.concatenate([forgetful.counts([one]) for one in checked]))
+    assert np.array_equal(whole, np.concatenate([forgetful.counts([checked_item]) for checked_item in checked]))
     assert np.array_equal(whole, np.concatenate([forgetful.counts(checked[::-1])])[::-1])
     assert whole.dtype == np.float64
     assert forgetful.counts([]).shape == (0, 2)
@@ -185,9 +188,9 @@ def test_each_pair_of_sets_is_counted_once(world: list[Assertion], analyser: Spa
 def test_a_history_of_five_hundred_turns(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     turns = [f"turn {number} : a puppy and a dog ." for number in range(500)]
     features = TripleFeatures(oracle, analyser)
-    one = item(turns, "bones and food")
-    assert features.counts([one]).tolist() == [[2, 2]]
-    assert {piece.turn for piece in features.evidence(one, 2)} == {499}
+    long_item = item(turns, "bones and food")
+    assert features.counts([long_item]).tolist() == [[2, 2]]
+    assert {piece.turn for piece in features.evidence(long_item, 2)} == {499}
 
 
 def test_signature_and_options(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:

@@ -97,14 +97,14 @@ def test_alone_as_in_any_batch_and_from_the_cache(
     oracle: OracleGraph, analyser: SpacyAnalyser, language_model: CausalModel, variant: str
 ) -> None:
     together = metric_over(oracle, analyser, language_model, variant).score_batch(ITEMS, explain=True)
-    other = metric_over(oracle, analyser, language_model, variant)
-    alone = [other.score(*item, explain=True) for item in reversed(ITEMS)][::-1]
-    again = other.score_batch(ITEMS)
+    second = metric_over(oracle, analyser, language_model, variant)
+    alone = [second.score(*item, explain=True) for item in reversed(ITEMS)][::-1]
+    again = second.score_batch(ITEMS)
     assert [score.value for score in alone] == pytest.approx([score.value for score in together], abs=1e-6, nan_ok=True)
     assert [score.value for score in again] == pytest.approx([score.value for score in alone], abs=1e-12, nan_ok=True)
-    for one, two in zip(together, alone, strict=True):
-        assert [piece.name for piece in one.evidence.pieces] == [piece.name for piece in two.evidence.pieces]
-        assert [p.share for p in one.evidence.pieces] == pytest.approx([p.share for p in two.evidence.pieces], abs=1e-5)
+    for first, two in zip(together, alone, strict=True):
+        assert [piece.name for piece in first.evidence.pieces] == [piece.name for piece in two.evidence.pieces]
+        assert [p.share for p in first.evidence.pieces] == pytest.approx([p.share for p in two.evidence.pieces], abs=1e-5)
 
 
 vocabulary = "dog puppy cat bone food pet home dessert refrigerator moon likes my the a , 😀 狗 saw"
@@ -136,8 +136,8 @@ def test_an_explanation_names_the_features_and_their_triples(oracle: OracleGraph
     assert (one_hop.value, two_hop.value, length.value) == (2, 3, 6)
     assert [part.path.text() for part in one_hop.rests_on if part.path] == ["dog -Desires-> bone", "dog -Desires-> food"]
     assert all(part.share == pytest.approx(one_hop.share / 2) for part in one_hop.rests_on)
-    found = {part.path.text() for part in two_hop.rests_on if part.path}
-    assert found == {
+    texts = {part.path.text() for part in two_hop.rests_on if part.path}
+    assert texts == {
         "dog -IsA-> pet <-IsA- cat",
         "puppy -IsA-> dog -Desires-> bone",
         "puppy -IsA-> dog -Desires-> food",
@@ -145,10 +145,10 @@ def test_an_explanation_names_the_features_and_their_triples(oracle: OracleGraph
     assert {(part.hops, part.turn) for part in two_hop.rests_on} == {(2, 0), (2, 1)}
     assert not length.rests_on
     json.dumps(score.to_dict())
-    told = explain(score).split("\n")
-    assert told[0] == f"commonsense {score.value:.3f}"
-    assert any(line.endswith('"bones" (bone) rests on "dog" (turn 2), 1 hop: dog -Desires-> bone') for line in told)
-    assert told[2].endswith(" one-hop triples 2")
+    lines = explain(score).split("\n")
+    assert lines[0] == f"commonsense {score.value:.3f}"
+    assert any(line.endswith('"bones" (bone) rests on "dog" (turn 2), 1 hop: dog -Desires-> bone') for line in lines)
+    assert lines[2].endswith(" one-hop triples 2")
 
 
 def test_triples_that_are_not_named_stand_together(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
@@ -158,16 +158,18 @@ def test_triples_that_are_not_named_stand_together(oracle: OracleGraph, analyser
         metric = Commonsense(random_regressor(1, VARIANTS["symbolic"]), features, evidence=evidence)
         two_hop = metric.score(*item, explain=True).evidence.pieces[2]
         assert sum(part.path is not None for part in two_hop.rests_on) == named
-        rest = [part for part in two_hop.rests_on if part.path is None]
-        assert [(part.kind, part.name, part.value) for part in rest] == [("triple", "further triples", 3 - named)] * (named < 3)
+        unnamed = [part for part in two_hop.rests_on if part.path is None]
+        assert [(part.kind, part.name, part.value) for part in unnamed] == [("triple", "further triples", 3 - named)] * (
+            named < 3
+        )
     with pytest.raises(InputError, match="evidence must be >= 0, not -1"):
         Commonsense(random_regressor(1, VARIANTS["symbolic"]), features, evidence=-1)
 
 
 def test_every_engine_gives_the_same(graph: KnowledgeGraph, oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     items = [item for item in ITEMS if len(item[1]) < 1000]
-    one, other = (metric_over(engine, analyser, None, "symbolic", "triples") for engine in (graph, oracle))
-    assert one.score_batch(items, explain=True) == other.score_batch(items, explain=True)
+    first, second = (metric_over(engine, analyser, None, "symbolic", "triples") for engine in (graph, oracle))
+    assert first.score_batch(items, explain=True) == second.score_batch(items, explain=True)
 
 
 def test_without_explain_there_are_no_pieces(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
@@ -197,9 +199,9 @@ def test_what_cannot_be_judged_has_no_score_and_says_so(
 def test_a_feature_that_is_no_number_gives_no_score(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     class Broken(FeatureExtractor):
         def values(self, items: Sequence[Item]) -> np.ndarray:
-            found = super().values(items)
-            found[0, 2] = np.nan
-            return found
+            numbers = super().values(items)
+            numbers[0, 2] = np.nan
+            return numbers
 
     triples = TripleFeatures(oracle, analyser)
     metric = Commonsense(random_regressor(1, VARIANTS["symbolic"]), Broken(VARIANTS["symbolic"], triples=triples))
@@ -267,20 +269,20 @@ def test_features_that_lack_what_they_need() -> None:
 
 
 def test_losses_are_asked_for_once(language_model: CausalModel) -> None:
-    asked: list[int] = []
+    requests: list[int] = []
 
     class Counting:
         signature = "x"
 
         def losses(self, dialogues: Sequence[Sequence[str]]) -> np.ndarray:
-            asked.append(len(dialogues))
+            requests.append(len(dialogues))
             return language_model.losses(dialogues)
 
     extractor = FeatureExtractor(VARIANTS["neural"], language_model=Counting())  # type: ignore[arg-type]
     items = [Item((), "hello"), Item(("hi",), "hello"), Item(("hi",), "bye")]
     first = extractor.values(items)
     assert (extractor.values(items[::-1])[::-1] == first).all()
-    assert asked == [4]  # hello, hi + hello, bye, hi + bye; the first item's two losses are one
+    assert requests == [4]  # hello, hi + hello, bye, hi + bye; the first item's two losses are one
     assert first[0, 0] == first[0, 1]
 
 
@@ -301,8 +303,8 @@ def test_the_shipped_model_is_small_symbolic_and_says_where_it_comes_from(oracle
 
 def test_the_shipped_model_likes_triples_in_a_response_of_given_length() -> None:
     model = load_regressor(SHIPPED)
-    values = np.array([[one, 20.0, 10.0] for one in (0.0, 1, 3, 8, 20, 50)])
-    assert all(two > one for one, two in pairwise(model.predict(values)))
+    values = np.array([[count, 20.0, 10.0] for count in (0.0, 1, 3, 8, 20, 50)])
+    assert all(two > count for count, two in pairwise(model.predict(values)))
 
 
 def test_pieces_are_of_the_common_kind(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:

@@ -109,7 +109,7 @@ def test_a_feature_that_never_varied_is_left_aside() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratings", "said"),
+    ("ratings", "message"),
     [
         (np.full(50, 3.0), "all ratings are 3"),
         (np.r_[np.nan, np.arange(49.0)], "not a finite number"),
@@ -117,8 +117,8 @@ def test_a_feature_that_never_varied_is_left_aside() -> None:
         (np.arange(5.0), "5 judgements are too few"),
     ],
 )
-def test_ratings_that_teach_nothing(ratings: np.ndarray, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_ratings_that_teach_nothing(ratings: np.ndarray, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         fit(feature_values(0, len(ratings)), ratings, FEATURES, 0, QUICK)
 
 
@@ -140,21 +140,26 @@ def test_the_file_gives_back_the_model(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(data)
     values = feature_values(1, 50)
     for path in (tmp_path, tmp_path / FILE, str(tmp_path / FILE)):
-        found = load_regressor(path)
-        assert (found.predict(values) == model.predict(values)).all()
-        assert (found.features, found.facts, found.lowest, found.highest) == (model.features, model.facts, -2.0, 2.0)
-        assert (found.background == model.background).all()
-        assert len(found.digest) == 12
+        regressor = load_regressor(path)
+        assert (regressor.predict(values) == model.predict(values)).all()
+        assert (regressor.features, regressor.facts, regressor.lowest, regressor.highest) == (
+            model.features,
+            model.facts,
+            -2.0,
+            2.0,
+        )
+        assert (regressor.background == model.background).all()
+        assert len(regressor.digest) == 12
     other = from_bytes(to_bytes(random_regressor(6)), "x")
-    assert other.digest != found.digest
+    assert other.digest != regressor.digest
 
 
 def test_a_background_of_at_most_a_hundred_items_of_the_training_data() -> None:
-    _, few = fitted(rows=40)
-    _, many = fitted(rows=300)
-    assert (few.background == feature_values(0, 40)).all()
-    assert len(many.background) == BACKGROUND
-    assert {tuple(row) for row in many.background} <= {tuple(row) for row in feature_values(0, 300)}
+    _, small = fitted(rows=40)
+    _, large = fitted(rows=300)
+    assert (small.background == feature_values(0, 40)).all()
+    assert len(large.background) == BACKGROUND
+    assert {tuple(row) for row in large.background} <= {tuple(row) for row in feature_values(0, 300)}
 
 
 def with_head(data: bytes, **changes: object) -> bytes:
@@ -304,10 +309,10 @@ def test_features_that_do_the_same_have_the_same_share(seed: int) -> None:
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 1000))
 def test_the_shares_of_a_sum_are_the_sums_of_the_shares(seed: int) -> None:
-    one, two = random_regressor(seed), random_regressor(seed + 1)
+    first, second = random_regressor(seed), random_regressor(seed + 1)
     items, background = feature_values(seed, 3), feature_values(seed + 2, 7)
-    both, _ = shapley_values(lambda rows: one.predict(rows) + two.predict(rows), items, background)
-    apart = sum(shapley_values(model.predict, items, background)[0] for model in (one, two))
+    both, _ = shapley_values(lambda rows: first.predict(rows) + second.predict(rows), items, background)
+    apart = sum(shapley_values(model.predict, items, background)[0] for model in (first, second))
     assert both == pytest.approx(apart, abs=1e-12)
 
 
@@ -315,7 +320,7 @@ def test_many_items_are_done_in_parts_and_none_is_none() -> None:
     model = random_regressor(2, background=100)
     items = feature_values(3, 150)
     values, base = shapley_values(model.predict, items, model.background)
-    one, _ = shapley_values(model.predict, items[149:], model.background)
-    assert values[149] == pytest.approx(one[0], abs=1e-12)
+    first, _ = shapley_values(model.predict, items[149:], model.background)
+    assert values[149] == pytest.approx(first[0], abs=1e-12)
     assert shapley_values(model.predict, items[:0], model.background)[0].shape == (0, 5)
     assert base == pytest.approx(model.predict(model.background).mean())

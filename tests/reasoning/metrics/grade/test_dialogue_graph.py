@@ -43,20 +43,20 @@ class Counted:
 
     def of(self, concepts: Sequence[str]) -> NDArray[np.float32]:
         self.asked += concepts
-        return np.array([[len(one), one.count("e")] for one in concepts], np.float32)
+        return np.array([[len(concept), concept.count("e")] for concept in concepts], np.float32)
 
 
 def test_weights_by_hand(graph: KnowledgeGraph) -> None:
-    one = room.build(graph, CONTEXT, RESPONSE)
-    assert one.hops.tolist() == [[1, 0, 2], [-1, -1, -1]]
-    paper = room.batch([one], room.edge_weights("paper"))
+    graph_of_one = room.build(graph, CONTEXT, RESPONSE)
+    assert graph_of_one.hops.tolist() == [[1, 0, 2], [-1, -1, -1]]
+    paper = room.batch([graph_of_one], room.edge_weights("paper"))
     np.testing.assert_allclose(paper.adjacency[0, :2, 2:], [[1.0, 1.0, 0.5], [0.0, 0.0, 0.0]])
     np.testing.assert_allclose(paper.adjacency[0], paper.adjacency[0].T)
     assert not paper.adjacency[0, :2, :2].any()
     assert not paper.adjacency[0, 2:, 2:].any()
-    released = room.batch([one], room.edge_weights("released"))
+    released = room.batch([graph_of_one], room.edge_weights("released"))
     np.testing.assert_allclose(released.adjacency[0, :2, 2:], [[1 / 2, 1, 1 / 3], [1 / 20] * 3])
-    assert [paper.concepts[place] for place in paper.nodes[0]] == CONTEXT + RESPONSE
+    assert [paper.concepts[node] for node in paper.nodes[0]] == CONTEXT + RESPONSE
     assert len(paper.concepts) == 4  # the dog is two nodes and one concept
 
 
@@ -85,9 +85,9 @@ def test_rows_hold_the_mean_of_neighbours(graph: KnowledgeGraph) -> None:
     far = vectors.of(around.neighbours("/c/en/dog", 2))[0]
     np.testing.assert_allclose(row[0], [[9, 1], near, far])
     np.testing.assert_allclose(row[1, 1:], 0)
-    asked = len(vectors.asked)
+    calls_before = len(vectors.asked)
     np.testing.assert_array_equal(around.rows(["/c/en/dog"])[0], row[0])
-    assert len(vectors.asked) == asked
+    assert len(vectors.asked) == calls_before
     assert around.rows([]).shape == (0, 3, 2)
     assert Neighbourhood(graph, vectors, limits=()).rows(["/c/en/dog"]).shape == (1, 1, 2)
 
@@ -120,12 +120,12 @@ def test_embeddings_are_kept_beside_the_index(world: list[Assertion], tmp_path: 
     with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
         first: Any = TinyEncoder()
         concepts = ["/c/en/dog", "/c/en/hot_dog", "/c/en/dog", "/c/en/unknown"]
-        found = EncodedVectors(first, index).of(concepts)
+        vectors_of_concepts = EncodedVectors(first, index).of(concepts)
         assert first.texts == ["dog", "hot dog", "unknown"]
-        np.testing.assert_allclose(found[1], np.array([7, 1]) / np.hypot(7, 1), atol=1e-3)
-        np.testing.assert_array_equal(found[0], found[2])
+        np.testing.assert_allclose(vectors_of_concepts[1], np.array([7, 1]) / np.hypot(7, 1), atol=1e-3)
+        np.testing.assert_array_equal(vectors_of_concepts[0], vectors_of_concepts[2])
         again: Any = TinyEncoder()
-        np.testing.assert_array_equal(EncodedVectors(again, index).of(concepts), found)
+        np.testing.assert_array_equal(EncodedVectors(again, index).of(concepts), vectors_of_concepts)
         assert again.texts == ["unknown"]  # what the graph does not know has no row on disk
         assert sorted(path.suffix for path in (tmp_path / "index").glob("concepts-*")) == [".f16", ".there"]
         elsewhere: Any = TinyEncoder()
@@ -134,10 +134,12 @@ def test_embeddings_are_kept_beside_the_index(world: list[Assertion], tmp_path: 
         assert len(elsewhere.texts) == 3
         with open_index_directory(build_from_rows(world[:9], tmp_path / "less")) as less:
             EncodedVectors(TinyEncoder(), less, tmp_path / "cache").of(["/c/en/dog"])  # type: ignore[arg-type]
-        np.testing.assert_array_equal(EncodedVectors(elsewhere, index, tmp_path / "cache").of(concepts), found)
+        np.testing.assert_array_equal(EncodedVectors(elsewhere, index, tmp_path / "cache").of(concepts), vectors_of_concepts)
         assert len(elsewhere.texts) == 4  # the unknown one again
         nowhere: Any = TinyEncoder()
-        np.testing.assert_array_equal(EncodedVectors(nowhere, index, tmp_path / "no" / "folder").of(concepts), found)
+        np.testing.assert_array_equal(
+            EncodedVectors(nowhere, index, tmp_path / "no" / "folder").of(concepts), vectors_of_concepts
+        )
 
 
 def test_without_an_index_embeddings_stay_in_memory(oracle: KnowledgeGraph) -> None:
@@ -186,10 +188,12 @@ def keyword(concept: str, score: float) -> Keyword:
 
 def test_the_score_is_worked_out_by_hand(linker: Linker) -> None:
     idf = IdfTable(99, {"dog": 9, "bone": 99})
-    found = KeywordFinder(linker, idf).of_texts(["The dog and the dog want a bone", "A dog can fall"])
-    assert [(one.mention.text, one.mention.start) for one in found[0]] == [("dog", 4)]  # bones are everywhere: idf 0
-    assert found[0][0].score == pytest.approx(2 * 2 / 8 * log(100 / 10))
-    scores = {one.mention.lemma: one.score for one in found[1]}
+    keywords = KeywordFinder(linker, idf).of_texts(["The dog and the dog want a bone", "A dog can fall"])
+    assert [(keyword.mention.text, keyword.mention.start) for keyword in keywords[0]] == [
+        ("dog", 4)
+    ]  # bones are everywhere: idf 0
+    assert keywords[0][0].score == pytest.approx(2 * 2 / 8 * log(100 / 10))
+    scores = {keyword.mention.lemma: keyword.score for keyword in keywords[1]}
     assert scores == pytest.approx({"dog": 2 / 4 * log(10), "fall": 1 / 4 * log(100)})
 
 
@@ -207,7 +211,7 @@ def test_words_that_are_no_concept_or_too_light_are_no_keywords(linker: Linker) 
     finder = KeywordFinder(linker, IdfTable(0, {}))
     assert finder.of_texts(["The dog wants a bone"]) == [()]  # a table of nothing gives every word the idf 0
     heavy = KeywordFinder(linker, IdfTable(1000, {}), threshold=0.0)
-    assert [one.mention.lemma for one in heavy.of_texts(["The zyzzyva sleeps near a dog"])[0]] == ["dog"]
+    assert [text.mention.lemma for text in heavy.of_texts(["The zyzzyva sleeps near a dog"])[0]] == ["dog"]
     assert heavy.of_texts(["", "...", "the of"]) == [(), (), ()]
 
 
@@ -226,22 +230,22 @@ def test_a_damaged_table_is_named(broken: object) -> None:
         IdfTable.from_dict(broken)
 
 
-@given(before=st.integers(0, 30), after=st.integers(0, 30), most=st.integers(1, 16))
-def test_no_side_goes_below_half_for_the_other(before: int, after: int, most: int) -> None:
-    finder = KeywordFinder(None, IdfTable(1, {}), limit=most)  # type: ignore[arg-type]
+@given(before=st.integers(0, 30), after=st.integers(0, 30), limit=st.integers(1, 16))
+def test_no_side_goes_below_half_for_the_other(before: int, after: int, limit: int) -> None:
+    finder = KeywordFinder(None, IdfTable(1, {}), limit=limit)  # type: ignore[arg-type]
     context = [keyword(f"c{n}", 1 + n) for n in range(before)]
     response = sorted((keyword(f"r{n}", 1 + n) for n in range(after)), key=lambda one: -one.score)
-    found = finder.of_dialogue([context], response)
-    assert len(found.context) + len(found.response) == min(before + after, most)
-    assert len(found.response) >= min(after, most - most // 2)
-    assert len(found.context) >= min(before, most // 2)
-    assert [one.score for one in found.context] == sorted((one.score for one in found.context), reverse=True)
-    assert min((one.score for one in found.context), default=9) >= before - len(found.context) + 1 or not found.context
+    keywords = finder.of_dialogue([context], response)
+    assert len(keywords.context) + len(keywords.response) == min(before + after, limit)
+    assert len(keywords.response) >= min(after, limit - limit // 2)
+    assert len(keywords.context) >= min(before, limit // 2)
+    assert [one.score for one in keywords.context] == sorted((one.score for one in keywords.context), reverse=True)
+    assert min((one.score for one in keywords.context), default=9) >= before - len(keywords.context) + 1 or not keywords.context
 
 
 def test_of_a_concept_in_several_turns_the_strongest_counts_and_of_equals_the_last() -> None:
     finder = KeywordFinder(None, IdfTable(1, {}))  # type: ignore[arg-type]
     turns = [[keyword("dog", 0.5)], [keyword("dog", 0.9), keyword("cat", 0.3)], [keyword("cat", 0.3), keyword("dog", 0.2)]]
-    found = finder.of_dialogue(turns, [keyword("dog", 0.1)], first=4)
-    assert [(one.mention.lemma, one.score, one.turn) for one in found.context] == [("dog", 0.9, 5), ("cat", 0.3, 6)]
-    assert found.response[0].turn is None
+    keywords = finder.of_dialogue(turns, [keyword("dog", 0.1)], first=4)
+    assert [(one.mention.lemma, one.score, one.turn) for one in keywords.context] == [("dog", 0.9, 5), ("cat", 0.3, 6)]
+    assert keywords.response[0].turn is None

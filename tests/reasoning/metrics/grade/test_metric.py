@@ -68,7 +68,7 @@ def metric(index: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder,
 
 def test_every_backend_gives_the_same(metric: Grade, graph: KnowledgeGraph) -> None:
     other = make(graph, model=metric.checkpoint, encoder=metric.encoder, pipeline=metric.finder.linker.analyser)
-    ours, theirs = ([score.value for score in one.score_batch(ITEMS)] for one in (metric, other))
+    ours, theirs = ([score.value for score in scorer.score_batch(ITEMS)] for scorer in (metric, other))
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
     assert len({round(value, 6) for value in ours}) > len(ITEMS) // 2
 
@@ -136,13 +136,13 @@ def test_leaving_a_keyword_out_is_what_the_network_says_without_it(metric: Grade
     item = Item(["The cat is at home.", "My dog is hungry."], "Give it a bone.")
     score = metric.score_checked([item], explain=True)[0]
     keywords, _ = metric.graphs([item])[0]
-    context, response = ([one.mention.concept for one in side] for side in (keywords.context, keywords.response))
-    for place, concept in enumerate(context):
-        graph = build(metric.graph, [one for one in context if one != concept], response)
+    context, response = ([keyword.mention.concept for keyword in side] for side in (keywords.context, keywords.response))
+    for index, concept in enumerate(context):
+        graph = build(metric.graph, [keyword for keyword in context if keyword != concept], response)
         with torch.inference_mode():
             tensors = graph_tensors([graph], metric.weights, metric.around.rows)
             value = float(metric.checkpoint.model(metric._texts([item])([0]), tensors)[0])
-        assert score.evidence.pieces[1 + place].value == pytest.approx(score.value - value, abs=1e-5)
+        assert score.evidence.pieces[1 + index].value == pytest.approx(score.value - value, abs=1e-5)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -158,7 +158,7 @@ def test_profiles_differ_and_stand_in_the_signature(metric: Grade) -> None:
     )
     assert "|profile:paper|k:2,2|" in str(metric.signature)
     assert "|profile:released|" in str(released.signature)
-    ours, theirs = ([score.value for score in one.score_batch(ITEMS)] for one in (metric, released))
+    ours, theirs = ([score.value for score in scorer.score_batch(ITEMS)] for scorer in (metric, released))
     assert np.abs(np.subtract(ours, theirs)).max() > 1e-6
 
 
@@ -215,19 +215,19 @@ def test_a_checkpoint_comes_back_whole(checkpoint: Checkpoint, tmp_path: Path) -
 def test_a_damaged_checkpoint_is_named(checkpoint: Checkpoint, tmp_path: Path, damage: str) -> None:
     where = tmp_path / "model"
     save_checkpoint(checkpoint, where, "")
-    weights, told = where / "model.safetensors", where / "grade.json"
-    data = json.loads(told.read_text())
+    weights, weights_file = where / "model.safetensors", where / "grade.json"
+    data = json.loads(weights_file.read_text())
     if damage == "cut":
         weights.write_bytes(weights.read_bytes()[:-8])
     elif damage == "settings":
-        told.write_text("{")
+        weights_file.write_text("{")
     elif damage == "format":
-        told.write_text(json.dumps(data | {"format": "other"}))
+        weights_file.write_text(json.dumps(data | {"format": "other"}))
     elif damage == "empty":
-        told.write_text("[]")
+        weights_file.write_text("[]")
     else:
         data["config"]["hidden"] = 32
-        told.write_text(json.dumps(data))
+        weights_file.write_text(json.dumps(data))
     with pytest.raises(ModelError, match="is damaged"):
         load_checkpoint(where)
 
@@ -235,8 +235,8 @@ def test_a_damaged_checkpoint_is_named(checkpoint: Checkpoint, tmp_path: Path, d
 def test_a_checkpoint_of_another_version_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
     where = tmp_path / "model"
     save_checkpoint(checkpoint, where, "")
-    told = where / "grade.json"
-    told.write_text(json.dumps(json.loads(told.read_text()) | {"version": 1}))
+    settings_file = where / "grade.json"
+    settings_file.write_text(json.dumps(json.loads(settings_file.read_text()) | {"version": 1}))
     with pytest.raises(ModelError, match="has format version 1, and this tacit reads 2; train it again with: tacit train grade"):
         load_checkpoint(where)
 

@@ -53,7 +53,7 @@ def test_attention_is_worked_out_by_hand() -> None:
     layer = HopAttention(4, 4, 2)
     nodes, adjacency = torch.randn(1, 3, 4), torch.tensor([[[0.0, 0.5, 0.0], [0.5, 0.0, 1.0], [0.0, 1.0, 0.0]]])
     after, attention = layer(nodes, adjacency, torch.ones(1, 3, dtype=torch.bool))
-    weights = {name: one.detach().double().numpy() for name, one in layer.state_dict().items()}
+    weights = {name: parameter.detach().double().numpy() for name, parameter in layer.state_dict().items()}
     h = nodes[0].double().numpy()
     looped = adjacency[0].double().numpy() + np.eye(3)
     degree = looped.sum(1)
@@ -79,7 +79,7 @@ def test_nodes_start_from_their_neighbours_by_hand() -> None:
     torch.manual_seed(4)
     start = NeighbourAggregation(4, 2)
     concepts = torch.randn(2, 3, 4)
-    first, second = (one.state_dict()["weight"] for one in start.weights)
+    first, second = (weight.state_dict()["weight"] for weight in start.weights)
     expected = 2 * (concepts[:, 0] + concepts[:, 1] @ first.T + concepts[:, 2] @ second.T) + start.bias  # 2 = root of 4
     torch.testing.assert_close(start(concepts), expected)
 
@@ -123,11 +123,13 @@ def test_padding_is_never_seen(model: GradeModel) -> None:
 
 
 def test_a_batch_gives_what_each_gives_alone(model: GradeModel) -> None:
-    graphs, given = random_graphs(), texts()
-    together = model(given, graphs)
-    for place in range(3):
-        alone = Graphs(graphs.concepts, *(one[place : place + 1] for one in graphs[1:]))
-        torch.testing.assert_close(model(tuple(one[place : place + 1] for one in given), alone), together[place : place + 1])
+    graphs, graph_inputs = random_graphs(), texts()
+    together = model(graph_inputs, graphs)
+    for index in range(3):
+        alone = Graphs(graphs.concepts, *(graph[index : index + 1] for graph in graphs[1:]))
+        torch.testing.assert_close(
+            model(tuple(graph[index : index + 1] for graph in graph_inputs), alone), together[index : index + 1]
+        )
     assert ((together > 0) & (together < 1)).all()
 
 
@@ -144,7 +146,7 @@ def test_an_edge_matters_and_reaches_its_own_node(model: GradeModel) -> None:
     without[0, 0, 3] = without[0, 3, 0] = 0
     layer = model.attention[0]
     nodes = model.start(graphs.concepts)[graphs.nodes]
-    full, cut = (layer(nodes, one, graphs.mask)[1] for one in (graphs.adjacency, without))
+    full, cut = (layer(nodes, adjacency, graphs.mask)[1] for adjacency in (graphs.adjacency, without))
     assert (full[0, :, 0, 3] > 0).all()
     assert (cut[0, :, 0, 3] == 0).all()
     assert not torch.equal(model(texts(1), graphs), model(texts(1), graphs._replace(adjacency=without)))
@@ -160,8 +162,8 @@ def test_edges_are_dropped_in_both_directions_and_by_their_share() -> None:
 
 
 def test_scoring_drops_nothing(model: GradeModel) -> None:
-    given, graphs = texts(), random_graphs()
-    assert torch.equal(model(given, graphs), model(given, graphs))
+    text_inputs, graphs = texts(), random_graphs()
+    assert torch.equal(model(text_inputs, graphs), model(text_inputs, graphs))
 
 
 def test_ablations_have_their_shapes() -> None:
@@ -178,11 +180,11 @@ def test_ablations_have_their_shapes() -> None:
 def test_the_graphs_vector_is_the_elu_of_the_projected_mean(model: GradeModel) -> None:
     graphs = random_graphs()
     nodes, at = model.start(graphs.concepts), graphs.nodes
-    for place, layer in enumerate(model.attention):
-        nodes, _ = layer(nodes, graphs.adjacency, graphs.mask, None if place else at)
+    for index, layer in enumerate(model.attention):
+        nodes, _ = layer(nodes, graphs.adjacency, graphs.mask, None if index else at)
     for dialogue, count in enumerate((6, 3, 0)):
         mean = nodes[dialogue, :count].double().sum(0).detach().numpy() / max(count, 1)
-        weights = {name: one.detach().double().numpy() for name, one in model.pooled.state_dict().items()}
+        weights = {name: parameter.detach().double().numpy() for name, parameter in model.pooled.state_dict().items()}
         projected = weights["weight"] @ mean + weights["bias"]
         expected = np.where(projected > 0, projected, np.expm1(projected))
         assert model.reason(graphs)[0][dialogue].detach().numpy() == pytest.approx(expected, abs=1e-6)

@@ -30,8 +30,8 @@ def tiny_checkpoint(world: KnowledgeGraph, analyser: Analyser, encoder: TextEnco
     from tacit.reasoning.metrics.grade.network import GradeConfig, GradeModel
     from tacit.reasoning.text.idf import IdfTable
 
-    given: dict[str, Any] = {"limits": (2, 2), "hidden": 16, "pair": 8} | settings
-    config = GradeConfig(text_width=3 * encoder.width, concept_dimension=encoder.dimension, **given)
+    options: dict[str, Any] = {"limits": (2, 2), "hidden": 16, "pair": 8} | settings
+    config = GradeConfig(text_width=3 * encoder.width, concept_dimension=encoder.dimension, **options)
     linker = Linker(world, analyser, pos=POS, max_words=1)
     idf = IdfTable.count(linker.link_batch([turn for dialogue in DIALOGUES for turn in dialogue]))
     with torch.random.fork_rng(devices=[]):
