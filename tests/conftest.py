@@ -314,8 +314,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         groups = Counter(group_of(item.nodeid) for item in items)
         slow = Counter(group_of(item.nodeid) for item in items if item.get_closest_marker("slow"))
-        place = {group: LONGEST.index(group) if group in LONGEST else len(LONGEST) for group in groups}
-        order = {group: (place[group], -slow[group], -groups[group], group) for group in groups}
+        rank = {group: LONGEST.index(group) if group in LONGEST else len(LONGEST) for group in groups}
+        order = {group: (rank[group], -slow[group], -groups[group], group) for group in groups}
         items.sort(key=lambda item: order[group_of(item.nodeid)])
     for item in items:
         if "neo4j_url" in getattr(item, "fixturenames", ()) and group_of(item.nodeid) != "neo4j":

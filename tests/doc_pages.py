@@ -30,7 +30,7 @@ class Block(NamedTuple):
     file: str | None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Page and line, for the names of tests."""
         return f"{self.page}:{self.line}"
 
@@ -38,7 +38,7 @@ class Block(NamedTuple):
 class Command(NamedTuple):
     """A command line as a page shows it, and the lines that it is said to print; none where only the command is shown."""
 
-    place: str
+    location: str
     line: str
     output: tuple[str, ...]
     why_not: str | None = None
@@ -72,8 +72,8 @@ def _in_blocks() -> Iterator[Command]:
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             line, *output = part.rstrip("\n").split("\n")
             if line.startswith("tacit "):
-                shown = tuple(output) if any(one.strip() for one in output) else ()
-                yield Command(block.place, line, shown, block.why_not)
+                shown = tuple(output) if any(output_line.strip() for output_line in output) else ()
+                yield Command(block.location, line, shown, block.why_not)
 
 
 def _indented() -> Iterator[Command]:

@@ -78,8 +78,8 @@ class OracleGraph:
                     for before in graph[node]
                     if distance.get(before) == distance[node] - 1
                 )
-        found = [Neighbour(node, hop, strength[node]) for node in distance if distance[node] == hop]
-        return sorted(found, key=lambda first: (-first.weight, first.uri))[:limit]
+        neighbours_found = [Neighbour(node, hop, strength[node]) for node in distance if distance[node] == hop]
+        return sorted(neighbours_found, key=lambda first: (-first.weight, first.uri))[:limit]
 
     def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: int = 1) -> list[Path]:
         paths: list[Path] = []

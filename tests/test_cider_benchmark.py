@@ -133,11 +133,11 @@ def test_evidence_joins_spans_in_either_order(cider: Any, turned: bool) -> None:
 
 def tokens(*words: str) -> list[Token]:
     """Return tokens from ``word/POS``, one blank apart."""
-    found, start = [], 0
+    token_list, start = [], 0
     for word, pos in (term.split("/") for term in words):
-        found.append(Token(word, start, start + len(word), word, pos, False))
+        token_list.append(Token(word, start, start + len(word), word, pos, False))
         start += len(word) + 1
-    return found
+    return token_list
 
 
 TURNS = ("Bob drinks tea .", "Tea is hot .")

@@ -54,7 +54,7 @@ def stored(book: Any) -> Any:
     for cell in book.cells:
         cell.get("metadata", {}).pop("execution", None)
         if "outputs" in cell:
-            cell["outputs"] = [one for one in cell["outputs"] if one.get("name") != "stderr"]
+            cell["outputs"] = [entry for entry in cell["outputs"] if entry.get("name") != "stderr"]
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if "text/html" in data or "image/svg+xml" in data:

@@ -27,9 +27,11 @@ from tests.reasoning.models.tiny_causal import save_tiny_causal
 
 BLOCKS, COMMANDS = blocks(), commands()
 DATA = Path(os.environ["TACIT_TEST_DATA"]) if os.environ.get("TACIT_TEST_DATA") else None
-RUN = [one for one in COMMANDS if one.output and one.why_not is None]
-SHOWN = [one for one in COMMANDS if not (one.output and one.why_not is None)]
-PYTHON = [one for one in BLOCKS if one.language == "python" and one.page != "docs/frameworks.md"]  # test_documented.py runs those
+RUN = [example for example in COMMANDS if example.output and example.why_not is None]
+SHOWN = [example for example in COMMANDS if not (example.output and example.why_not is None)]
+PYTHON = [
+    example for example in BLOCKS if example.language == "python" and example.page != "docs/frameworks.md"
+]  # test_documented.py runs those
 LANGUAGES = {"console", "python", "json", "cypher", "text", "yaml", "toml", "sh", "svg", "html", "markdown", "promql", ""}
 
 
@@ -68,7 +70,7 @@ def skip_without_models(text: str) -> None:
 
 
 def test_the_readme_shows_the_main_commands_with_their_output() -> None:
-    shown = {shlex.split(example.line)[1] for example in RUN if example.place.startswith("README")}
+    shown = {shlex.split(example.line)[1] for example in RUN if example.location.startswith("README")}
     assert shown >= {"paths", "cypher", "score"}
 
 
@@ -81,7 +83,7 @@ def test_every_page_is_in_the_site_and_in_the_index() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", RUN, ids=lambda one: f"{one.place}-{one.line[:60]}")
+@pytest.mark.parametrize("example", RUN, ids=lambda example: f"{example.location}-{example.line[:60]}")
 def test_a_command_prints_what_is_shown(
     example: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,7 +96,7 @@ def test_a_command_prints_what_is_shown(
     assert re.fullmatch(pattern(example.output), printed, re.DOTALL), printed
 
 
-@pytest.mark.parametrize("example", SHOWN, ids=lambda one: f"{one.place}-{one.line[:60]}")
+@pytest.mark.parametrize("example", SHOWN, ids=lambda example: f"{example.location}-{example.line[:60]}")
 def test_a_command_that_is_only_shown_exists_with_its_options(example: Command) -> None:
     lexer = shlex.shlex(example.line.replace("...", ""), posix=True, punctuation_chars="|&<>;")
     lexer.whitespace_split = True
@@ -103,9 +105,9 @@ def test_a_command_that_is_only_shown_exists_with_its_options(example: Command) 
     context = group.make_context("tacit", [], resilient_parsing=True)
     while words and hasattr(group, "get_command") and not words[0].startswith("-"):
         name, *words = words
-        found = group.get_command(context, name)
-        assert found is not None, f"{example.place}: there is no command {name}"
-        group = found
+        click_command = group.get_command(context, name)
+        assert click_command is not None, f"{example.location}: there is no command {name}"
+        group = click_command
         if hasattr(group, "get_command"):
             context = group.make_context(name, list(words), parent=context, resilient_parsing=True)
     known = {option for parameter in group.params for option in (*parameter.opts, *parameter.secondary_opts)} | {
@@ -113,16 +115,16 @@ def test_a_command_that_is_only_shown_exists_with_its_options(example: Command) 
         "--version",
     }
     used = [word.partition("=")[0] for word in words if re.fullmatch(r"--?[a-zA-Z][\w-]*(=.*)?", word)]
-    assert not [option for option in used if option not in known], f"{example.place}: {example.line}"
+    assert not [option for option in used if option not in known], f"{example.location}: {example.line}"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", PYTHON, ids=lambda one: one.place)
+@pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.location)
 def test_a_program_runs_and_prints_what_it_says(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, output = program(block)
-    code = compile(text, block.place, "exec")
+    code = compile(text, block.location, "exec")
     if block.why_not is not None:
         return
     skip_without_models(text)
@@ -136,7 +138,7 @@ def test_a_program_runs_and_prints_what_it_says(
         assert re.fullmatch(".*".join(re.escape(part) for part in wanted.split(CUT)), line), line
 
 
-@pytest.mark.parametrize("block", [one for one in BLOCKS if one.language == "json"], ids=lambda one: one.place)
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "json"], ids=lambda block: block.location)
 def test_json_that_is_shown_is_json(block: Block) -> None:
     text = block.text.replace(f", {CUT}", "").replace(CUT, "")
     try:
@@ -149,7 +151,7 @@ def test_json_that_is_shown_is_json(block: Block) -> None:
 def test_blocks_say_what_they_are_and_few_are_not_run() -> None:
     assert {block.language for block in BLOCKS} <= LANGUAGES
     reasons = [block for block in BLOCKS if block.why_not is not None]
-    assert len(reasons) <= len(BLOCKS) // 4, [block.place for block in reasons]
+    assert len(reasons) <= len(BLOCKS) // 4, [block.location for block in reasons]
     assert all(len(block.why_not or "") > 10 for block in reasons)
 
 

@@ -102,9 +102,13 @@ def test_constraints_pin_every_direct_dependency() -> None:
     for file, wanted in groups.items():
         pins = pinned(file)
         direct = [requirement for group in wanted for requirement in map(Requirement, group) if requirement.name != "tacit-kg"]
-        missing = [str(one) for one in direct if pins.get(canonicalize_name(one.name)) is None]
+        missing = [str(dependency) for dependency in direct if pins.get(canonicalize_name(dependency.name)) is None]
         assert not missing, f"{file} does not pin {missing}"
-        outside = [str(one) for one in direct if not one.specifier.contains(pins[canonicalize_name(one.name)])]
+        outside = [
+            str(dependency)
+            for dependency in direct
+            if not dependency.specifier.contains(pins[canonicalize_name(dependency.name)])
+        ]
         assert not outside, f"{file} pins versions outside {outside}"
 
 

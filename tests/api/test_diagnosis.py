@@ -105,11 +105,11 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
         return version(name)
 
     monkeypatch.setattr(diagnosis.metadata, "version", without)
-    found = diagnose()
-    assert named(found, "serve").command == "pip install 'tacit-kg[serve]'"
-    assert named(found, "serve").detail.startswith("not installed: fastapi; installed: ")
-    assert named(found, "packages").state == "wrong", "rdflib is always needed"
-    assert not found.ready
+    diagnosed = diagnose()
+    assert named(diagnosed, "serve").command == "pip install 'tacit-kg[serve]'"
+    assert named(diagnosed, "serve").detail.startswith("not installed: fastapi; installed: ")
+    assert named(diagnosed, "packages").state == "wrong", "rdflib is always needed"
+    assert not diagnosed.ready
 
 
 @pytest.fixture
@@ -146,8 +146,8 @@ def test_servers_that_do_not_answer(silent_server: int, monkeypatch: pytest.Monk
 @pytest.mark.neo4j
 def test_a_neo4j_server_that_answers(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnosis, "_SECONDS", 20.0)  # a server that was just started compiles its first queries
-    found = diagnose(graph=neo4j_url)
-    assert (named(found, "graph").state, named(found, "graph").facts["assertions"]) == ("ok", 0)
+    diagnosed = diagnose(graph=neo4j_url)
+    assert (named(diagnosed, "graph").state, named(diagnosed, "graph").facts["assertions"]) == ("ok", 0)
 
 
 def test_no_network_and_no_heavy_package(sample_graph: str) -> None:

@@ -62,11 +62,11 @@ def linker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EventLinker]:
 )
 def test_mentions_are_found_without_placeholders(linker: EventLinker, text: str, mentions: str) -> None:
     uri = event_uri(text)
-    found = [(link.tail.removeprefix("/c/en/"), link.role, link.position) for link in linker.links([uri])]
+    found_mentions = [(link.tail.removeprefix("/c/en/"), link.role, link.position) for link in linker.links([uri])]
     if text == "dog dog":  # which of the two the parser takes for the root does not matter: the first one counts
-        assert [(word, index) for word, _, index in found] == [("dog", 0)]
+        assert [(word, index) for word, _, index in found_mentions] == [("dog", 0)]
     else:
-        assert ", ".join(f"{word} {role} {index}" for word, role, index in found) == mentions
+        assert ", ".join(f"{word} {role} {index}" for word, role, index in found_mentions) == mentions
 
 
 def test_a_conjunct_has_the_role_of_the_first_one() -> None:

@@ -135,7 +135,7 @@ def main(source: str, other: str, work: str, part: str, first: int, last: int) -
         shutil.copytree(source, folder)
         file = draw.choice(sorted(path for path in folder.glob(pattern) if path.is_file()))
         before = file.read_bytes()
-        place = file.relative_to(folder)
+        relative = file.relative_to(folder)
         twins = sorted(Path(other).glob(pattern))
         if number % 7 == 6:
             done = "swapped"
@@ -144,7 +144,7 @@ def main(source: str, other: str, work: str, part: str, first: int, last: int) -
             damage = DAMAGES[number % len(DAMAGES)]
             done = damage.__name__
             damage(file, draw)
-        row = {"case": number, "file": str(place), "done": done, "changed": file.read_bytes() != before}
+        row = {"case": number, "file": str(relative), "done": done, "changed": file.read_bytes() != before}
         row["direct"] = outcome(direct, folder, want)
         if usual is not None:
             row["usual"] = outcome(usual, folder, usual_want)

@@ -333,8 +333,8 @@ def test_a_client_that_still_sends_reads_why_it_was_refused(running: Running) ->
 
 
 def test_slow_bodies_of_one_client_leave_room_for_others(running: Running) -> None:
-    many = 2 * LIMITS["client_connections"]
-    connections = [running.connect() for _ in range(many)]
+    number = 2 * LIMITS["client_connections"]
+    connections = [running.connect() for _ in range(number)]
     try:
         for connection in connections:
             flood(connection, HEAD + b"Content-Length: 1000\r\n\r\n{", 1, 0)

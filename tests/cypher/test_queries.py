@@ -91,10 +91,10 @@ def test_every_query_is_used_and_every_use_has_a_query() -> None:
     used: set[str] = set()
     for name, dialect, _ in calls():
         alternatives = [name] if dialect is None else [f"{dialect}/{name}", name]
-        both = [f"{each}/{name}" for each in ("neo4j", "embedded")]
-        found = [candidate for candidate in [*alternatives, *both] if candidate in names()]
-        assert found, f"the code asks {name}, and there is no such query"
-        used.update(candidate for candidate in found if candidate in OWN)
+        both = [f"{dialect_name}/{name}" for dialect_name in ("neo4j", "embedded")]
+        existing = [candidate for candidate in [*alternatives, *both] if candidate in names()]
+        assert existing, f"the code asks {name}, and there is no such query"
+        used.update(candidate for candidate in existing if candidate in OWN)
     for loop in ("create_concepts", "create_events", "create_manifest", "create_type"):
         used.add(f"embedded/{loop}")
     assert used == set(OWN)

@@ -69,7 +69,7 @@ def failing(at: int, how: str) -> Callable[[int], None]:
     return do
 
 
-def places(write: Callable[[Path], None], path: Path) -> range:
+def steps_of(write: Callable[[Path], None], path: Path) -> range:
     with each_step(lambda _: None) as steps:
         write(path)
     assert "rename" in steps or "replace" in steps
@@ -80,7 +80,7 @@ def places(write: Callable[[Path], None], path: Path) -> range:
 def test_a_folder_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str) -> None:
     write_folder(tmp_path / "model", OLD)
     seen = set()
-    for at in places(lambda path: write_folder(path, NEW), tmp_path / "model"):
+    for at in steps_of(lambda path: write_folder(path, NEW), tmp_path / "model"):
         home = tmp_path / f"{how}-{at}"
         home.mkdir()
         write_folder(home / "model", OLD)
@@ -96,7 +96,7 @@ def test_a_folder_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: st
 
 def test_readers_find_a_whole_folder_at_any_time_and_the_writer_goes_on(tmp_path: Path) -> None:
     write_folder(tmp_path / "model", OLD)
-    for at in places(lambda path: write_folder(path, NEW), tmp_path / "model"):
+    for at in steps_of(lambda path: write_folder(path, NEW), tmp_path / "model"):
         write_folder(tmp_path / "model", OLD)
         contents: list[dict[str, str]] = []
 
@@ -114,7 +114,7 @@ def test_readers_find_a_whole_folder_at_any_time_and_the_writer_goes_on(tmp_path
 def test_a_file_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(b"old")
-    for at in places(lambda path: write_file(path, b"new"), path):
+    for at in steps_of(lambda path: write_file(path, b"new"), path):
         path.write_bytes(b"old")
         with suppress(Killed, KeyboardInterrupt, OSError), each_step(failing(at, how)):
             write_file(path, b"new")

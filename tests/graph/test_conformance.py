@@ -208,8 +208,8 @@ def _same_answers(graph: KnowledgeGraph, oracle: OracleGraph, uris: list[str]) -
     assert graph.manifest().digest == oracle.manifest().digest
     assert graph.counts() == oracle.counts()
     assert graph.resolve(uris) == oracle.resolve(uris)
-    for most in (1, 6):
-        assert np.array_equal(graph.hop_distances(uris, uris, most), oracle.hop_distances(uris, uris, most))
+    for max_hops in (1, 6):
+        assert np.array_equal(graph.hop_distances(uris, uris, max_hops), oracle.hop_distances(uris, uris, max_hops))
     for uri in uris[:5]:
         for hop in (1, 2, 3):
             assert graph.neighbours(uri, hop, None) == oracle.neighbours(uri, hop, None)

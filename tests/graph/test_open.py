@@ -263,7 +263,7 @@ def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> Non
         server: Any = Neo4jGraph.__new__(Neo4jGraph)
         server._server = SimpleNamespace(url="neo4j://localhost")
         graphs: list[object] = [graph, graph.store, graph.index, server]
-        offered = {type(one): tuple(protocol for protocol in protocols if isinstance(one, protocol)) for one in graphs}
+        offered = {type(opened): tuple(protocol for protocol in protocols if isinstance(opened, protocol)) for opened in graphs}
     assert offered == offers
 
 

@@ -111,10 +111,10 @@ def test_a_span_is_where_its_text_is(tmp_path_factory: pytest.TempPathFactory, t
     wording = turns[turn][start:end]
     if not wording.strip():
         return
-    before = sum(len(one) + 7 for one in turns[:turn]) + 3
+    before = sum(len(entry) + 7 for entry in turns[:turn]) + 3
     position = [before + start, before + end]
-    one = TEA | {"head": wording, "headpos": position, "tail": wording, "tailpos": position}
-    record = {"id": "any", "utterances": text, "triplets": [one]}
+    entry = TEA | {"head": wording, "headpos": position, "tail": wording, "tailpos": position}
+    record = {"id": "any", "utterances": text, "triplets": [entry]}
     [row] = read_cider(written(tmp_path_factory.mktemp("any"), record))
     span = Span(wording, turn, start, end)
     assert row == MarkedDialogue("any", tuple(turns), (MarkedTriplet(span, "UsedFor", span),))

@@ -108,10 +108,10 @@ def test_every_flipped_bit_is_noticed_or_harmless(pack: Callable[[bytes], bytes]
         flipped = bytearray(packed)
         flipped[index // 8] ^= 1 << (index % 8)
         try:
-            found = b"".join(_gunzip(bytes(flipped), lambda: b""))
+            unpacked = b"".join(_gunzip(bytes(flipped), lambda: b""))
         except _Damaged:
             continue
-        assert found == data
+        assert unpacked == data
         harmless += 1
     assert 0 < harmless < 8 * 9 * 2
 

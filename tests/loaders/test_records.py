@@ -142,11 +142,11 @@ def test_turns_and_chat_messages(form: Callable[..., bytes], written: Callable[[
     ],
 )
 def test_what_a_record_holds(line: str, items: list[Item] | str, written: Callable[[bytes], Path]) -> None:
-    found = list(read_items(written(line.encode())))
+    read_rows = list(read_items(written(line.encode())))
     if isinstance(items, list):
-        assert found == items
+        assert read_rows == items
     else:
-        [error] = found
+        [error] = read_rows
         assert isinstance(error, ItemError)
         assert (error.line, error.id) == (1, "x")
         assert error.reason.startswith(items)

@@ -130,8 +130,8 @@ def test_treebanks_are_known_by_their_names(name: str, treebank: bool) -> None:
 def test_the_english_web_treebank(data_dir: Path) -> None:
     path = data_dir / "treebank" / "en_ewt-dev.conllu.gz"
     text = gzip.decompress(path.read_bytes()).decode()
-    found = turns_in(path)
-    assert len(found) == text.count("\n# newpar") == 750
-    assert [turn for turns in found for turn in turns] == [
+    all_turns = turns_in(path)
+    assert len(all_turns) == text.count("\n# newpar") == 750
+    assert [turn for turns in all_turns for turn in turns] == [
         line.removeprefix("# text = ").strip() for line in text.splitlines() if line.startswith("# text = ")
     ]

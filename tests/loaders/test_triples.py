@@ -469,9 +469,9 @@ def test_any_bytes_are_rows_rejects_or_one_sentence(tmp_path_factory: pytest.Tem
     try:
         returned_rows = list(reader)
     except (InputError, LoadError) as error:
-        told = str(error)
+        error_text = str(error)
     else:
-        told, report = "", reader.report
+        error_text, report = "", reader.report
         assert report.kept == len(returned_rows)
         assert report.read == report.kept + sum(report.dropped.values()) + sum(report.rejected.values())
-    assert "\n" not in told
+    assert "\n" not in error_text

@@ -53,15 +53,17 @@ def test_every_metric_says_what_it_is() -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_every_option_is_explained(name: str) -> None:
     options = describe_options(name)
-    assert [one.name for one in options] == [option for option in metric_options(name) if option not in FOR_PROGRAMS]
-    assert not [one.name for one in options if not one.help or "``" in one.help or ":func:" in one.help]
-    assert {one.type for one in options} <= {
+    assert [described.name for described in options] == [option for option in metric_options(name) if option not in FOR_PROGRAMS]
+    assert not [
+        described.name for described in options if not described.help or "``" in described.help or ":func:" in described.help
+    ]
+    assert {described.type for described in options} <= {
         "text", "path", "text or path", "whole number", "number", "true or false", "number or whole number"
     }  # fmt: skip
 
 
 def test_options_have_types_ranges_and_defaults() -> None:
-    options = {one.name: one for one in describe_options("grounding")}
+    options = {described.name: described for described in describe_options("grounding")}
     hops = options["max_hops"]
     assert (hops.type, hops.default) == ("whole number", 3)
     assert (hops.least, hops.greatest, hops.range) == (0, 6, "0 to 6")
@@ -197,10 +199,10 @@ def test_the_figures_that_ship_are_of_metrics_that_exist() -> None:
     for name, figures in shipped.items():
         assert name in KINDS
         assert Figures.from_dict(figures.to_dict()) == figures
-        for one in figures.sets:
-            assert one.signature.startswith(f"{name}|")
-            assert one.conversations <= one.n
-        known = [one.pearson.value for one in figures.sets if one.pearson.value is not None]
+        for of_set in figures.sets:
+            assert of_set.signature.startswith(f"{name}|")
+            assert of_set.conversations <= of_set.n
+        known = [of_set.pearson.value for of_set in figures.sets if of_set.pearson.value is not None]
         assert figures.pearson.value == pytest.approx(sum(known) / len(known), abs=2e-4)
 
 

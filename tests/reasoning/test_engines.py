@@ -89,7 +89,7 @@ class Scores:
         if name == "filter":
             dialogues = [[*history, response] for history, response in ITEMS]
             return [
-                [match.assertion.weight for match in found] for found in TripleFilter(graph, self.analyser).matches(dialogues)
+                [match.assertion.weight for match in matches] for matches in TripleFilter(graph, self.analyser).matches(dialogues)
             ]
         options: dict[str, Any] = {"pipeline": self.analyser} if name != "accent" else {}
         if name == "accent":

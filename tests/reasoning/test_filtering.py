@@ -37,7 +37,7 @@ FOUND = [
 ]
 
 
-def told(matches: tuple[Match, ...]) -> list[tuple[int, str, str, str]]:
+def rows_of(matches: tuple[Match, ...]) -> list[tuple[int, str, str, str]]:
     lines = []
     for match in matches:
         head, tail = (uri.removeprefix("/c/en/") for uri in (match.assertion.head, match.assertion.tail))
@@ -47,9 +47,9 @@ def told(matches: tuple[Match, ...]) -> list[tuple[int, str, str, str]]:
 
 
 def test_golden_dialogues(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
-    found = TripleFilter(graph, analyser).matches(DIALOGUES)
-    assert [told(matches) for matches in found] == FOUND
-    assert found[0][0].assertion.weight == 2.0
+    found_matches = TripleFilter(graph, analyser).matches(DIALOGUES)
+    assert [rows_of(matches) for matches in found_matches] == FOUND
+    assert found_matches[0][0].assertion.weight == 2.0
 
 
 def test_one_by_one_and_in_any_order_it_is_the_same(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
@@ -77,8 +77,10 @@ def test_relations_and_counts(graph_of: Callable[[list[Assertion]], KnowledgeGra
     dialogues = [["a dog", "a bone"], ["a bone", "a dog", "a cat"]]
 
     def relations(**options: object) -> list[list[tuple[int, str, float]]]:
-        found = TripleFilter(graph, analyser, **options).matches(dialogues)  # type: ignore[arg-type]
-        return [[(match.turn, match.assertion.relation, match.assertion.weight) for match in matches] for matches in found]
+        found_matches = TripleFilter(graph, analyser, **options).matches(dialogues)  # type: ignore[arg-type]
+        return [
+            [(match.turn, match.assertion.relation, match.assertion.weight) for match in matches] for matches in found_matches
+        ]
 
     desires, at, related = (0, "Desires", 4.0), (0, "AtLocation", 3.0), (0, "RelatedTo", 1.0)
     assert relations() == [[desires, at, related], [desires, at, related, (1, "RelatedTo", 1.0)]]

@@ -68,8 +68,8 @@ def connected(server: Any, **options: Any) -> Iterator[Connected]:
 def near(reasoner: Reasoner, index: KnowledgeGraph) -> Iterator[Connected]:
     """A client of a server in this process, with few rows of Cypher."""
     app = create_app(reasoner, index, settings=Settings(cypher_rows=200, items=3))
-    with connected(create_server(app)) as found:
-        yield found
+    with connected(create_server(app)) as connection:
+        yield connection
     app.state.service.close()
 
 
@@ -78,8 +78,8 @@ def stdio(sample_graph: str) -> Iterator[Connected]:
     """A client of ``tacit mcp`` as a program."""
     words = ["-c", PROGRAM, "mcp", sample_graph, *METRICS]
     parameters = StdioServerParameters(command=sys.executable, args=words, env={"OMP_NUM_THREADS": "1", **cache()})
-    with connected(parameters) as found:
-        yield found
+    with connected(parameters) as connection:
+        yield connection
 
 
 def cache() -> dict[str, str]:
@@ -125,8 +125,8 @@ def serving_agents(graph: str, file: Path) -> Iterator[Served]:
 def over_http(served: Served, **options: Any) -> Iterator[Connected]:
     """A client over HTTP with the service's key."""
     http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {served.key}"}, timeout=30)
-    with connected(streamable_http_client(f"{served.url}/mcp", http_client=http), **options) as found:
-        yield found
+    with connected(streamable_http_client(f"{served.url}/mcp", http_client=http), **options) as connection:
+        yield connection
 
 
 @pytest.fixture(scope="session", params=["stdio", "http", "http of 2025"])

@@ -36,13 +36,13 @@ def test_pages_are_together_the_whole(lines: int, length: int, rest: int) -> Non
     text = "\n".join("x" * length for _ in range(lines)) + "y" * rest
     parts, offset = [], 0
     while True:
-        found, following = page(text, offset)
-        assert len(found) <= PAGE
-        parts.append(found)
+        shown, following = page(text, offset)
+        assert len(shown) <= PAGE
+        parts.append(shown)
         if following is None:
             break
         assert following > offset
-        assert found.endswith("\n") or length > PAGE // 2
+        assert shown.endswith("\n") or length > PAGE // 2
         offset = following
     assert "".join(parts) == text
 

@@ -30,11 +30,11 @@ def test_a_thousand_calls_in_all(far: Connected, index: KnowledgeGraph) -> None:
     expected = index.hop_distances(["dog"], others)[0].tolist()
 
     async def calls(begin: int) -> list[tuple[int, Any]]:
-        found = []
+        replies = []
         for number in range(begin, CALLS, TOGETHER):
             answer = await far.client.call_tool("hops", {"source": "dog", "targets": [others[number % 5]]})
-            found.append((number, answer))
-        return found
+            replies.append((number, answer))
+        return replies
 
     async def all_of_them() -> list[list[tuple[int, Any]]]:
         return await asyncio.gather(*(calls(begin) for begin in range(TOGETHER)))

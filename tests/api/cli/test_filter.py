@@ -86,10 +86,10 @@ def test_it_finds_what_python_finds(tacit: Tacit, sample: Path, sample_graph: st
             ({"excluded": ["RelatedTo", "IsA"]}, ["--exclude-relation", "RelatedTo", "--exclude-relation", "IsA"]),
             ({"relations": ["UsedFor"]}, ["--relation", "UsedFor"]),
         ):
-            found = TripleFilter(graph, load_pipeline(), **options).matches(turns)  # type: ignore[arg-type]
+            expected_matches = TripleFilter(graph, load_pipeline(), **options).matches(turns)  # type: ignore[arg-type]
             expected = [
                 [(match.turn, match.assertion.head, match.assertion.relation, match.assertion.weight) for match in matches]
-                for matches in found
+                for matches in expected_matches
                 if matches
             ]
             assert expected

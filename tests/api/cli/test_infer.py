@@ -36,12 +36,12 @@ def test_json_has_parameters_that_find_each_edge(tacit: Tacit, file: Path, sampl
     [row] = tacit("infer", file, "--graph", sample_graph, "--json", "--quiet").rows
     assert row["id"] == "cook"
     assert [turn["turn"] for turn in row["turns"]] == [0, 1]
-    answers = [answer for found in row["turns"][0]["answers"].values() for answer in found]
+    answers = [answer for edge_row in row["turns"][0]["answers"].values() for answer in edge_row]
     assert len(answers) > 5
     with open_graph(sample_graph) as graph:
         for answer in answers:
-            [found] = graph.run(row["turns"][0]["query"], answer["parameters"]).records()
-            assert found["relation"] == answer["relation"]
+            [edge_row] = graph.run(row["turns"][0]["query"], answer["parameters"]).records()
+            assert edge_row["relation"] == answer["relation"]
     assert row["turns"][0]["query"] == claim_query().text
 
 

@@ -54,24 +54,24 @@ def check(tacit: Tacit, commands: list[list[str]]) -> None:
 def test_asking_changes_nothing(tacit: Tacit, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
     monkeypatch.chdir(tmp_path)
     before = state(graph)
-    asked = ["--engine", engine]
+    engine_options = ["--engine", engine]
     items = [{"id": text, "history": [text, "A dog."], "response": text} for text in TEXTS]
     Path("items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
     check(
         tacit,
         [
-            ["score", "items.jsonl", "--graph", graph, "-m", "grounding", *options, *asked]
+            ["score", "items.jsonl", "--graph", graph, "-m", "grounding", *options, *engine_options]
             for options in ([], ["--explain"], ["--text"])
         ],
     )
     for text in TEXTS:
         check(tacit, [
-            ["neighbours", graph, text, *asked],
-            ["neighbours", graph, "dog", "--relation", text, *asked],
-            ["neighbours", graph, "dog", "--language", text, *asked],
-            ["hops", graph, text, "dog", text, *asked],
-            ["paths", graph, text, "dog", *asked],
-            ["triples", graph, "--between", text, "dog", "--and", "bone", text, *asked],
+            ["neighbours", graph, text, *engine_options],
+            ["neighbours", graph, "dog", "--relation", text, *engine_options],
+            ["neighbours", graph, "dog", "--language", text, *engine_options],
+            ["hops", graph, text, "dog", text, *engine_options],
+            ["paths", graph, text, "dog", *engine_options],
+            ["triples", graph, "--between", text, "dog", "--and", "bone", text, *engine_options],
             ["score", "items.jsonl", "--graph", graph, "--metrics", text],
         ])  # fmt: skip
     assert state(graph) == before

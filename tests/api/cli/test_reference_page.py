@@ -68,10 +68,10 @@ def test_every_long_option_is_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
     shown = set(re.findall(r"--[a-z][a-z-]+", text))
 
-    def options(found: Any) -> Iterator[str]:
-        for below in getattr(found, "commands", {}).values():
+    def options(click_command: Any) -> Iterator[str]:
+        for below in getattr(click_command, "commands", {}).values():
             yield from options(below)
-        for param in found.params:
+        for param in click_command.params:
             yield from (name for name in param.opts if name.startswith("--") and not param.hidden)
 
     for heading in _COMMANDS.values():

@@ -336,12 +336,12 @@ def test_every_command_is_listed(tacit: Tacit) -> None:
 
 
 def test_every_command_argument_and_option_has_a_help_text() -> None:
-    def without(found: Any, path: str) -> Iterator[str]:
-        for name, below in getattr(found, "commands", {}).items():
+    def without(click_command: Any, path: str) -> Iterator[str]:
+        for name, below in getattr(click_command, "commands", {}).items():
             yield from without(below, f"{path} {name}")
-        if not (found.help or "").strip():
+        if not (click_command.help or "").strip():
             yield path
-        for param in found.params:
+        for param in click_command.params:
             text = (param.help or "").strip()
             if len(text.split()) < 2 or not text.rstrip("]").endswith((".", "TACIT_GRAPH, tacit.toml", "NEO4J_USERNAME")):
                 yield f"{path} {'/'.join(param.opts)}: {text}"
@@ -374,13 +374,13 @@ def test_metrics_and_their_options_are_named_alike_on_every_command() -> None:
     """One spelling and one help text, taken from one place."""
 
     def commands(group: Any) -> Any:
-        for name, found in group.commands.items():
-            yield from commands(found) if hasattr(found, "commands") else [(name, found)]
+        for name, click_command in group.commands.items():
+            yield from commands(click_command) if hasattr(click_command, "commands") else [(name, click_command)]
 
     declared = {
-        name: {option.opts[0]: (option.opts[:2], option.metavar, option.help) for option in found.params}
-        for name, found in commands(command())
-        if any("--metrics" in option.opts for option in found.params)
+        name: {option.opts[0]: (option.opts[:2], option.metavar, option.help) for option in click_command.params}
+        for name, click_command in commands(command())
+        if any("--metrics" in option.opts for option in click_command.params)
     }
     assert set(declared) == {"score", "explain", "evaluate", "compare", "respond", "serve", "mcp", "reference"}
     for name, own in declared.items():

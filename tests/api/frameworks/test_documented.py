@@ -25,7 +25,7 @@ def missing(block: Block) -> list[str]:
     return [name for name in FRAMEWORKS if re.search(rf"^from {name}|{name}_", block.text, re.M) and find_spec(name) is None]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.place)
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.location)
 def test_a_program_prints_what_the_page_says(
     block: Block, graph: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -34,14 +34,14 @@ def test_a_program_prints_what_the_page_says(
         pytest.skip(f"needs {', '.join(missing(block))}; run: make frameworks")
     Path("demo-graph").mkdir()
     Path("demo-graph/graph").symlink_to(graph)
-    for one in BLOCKS:
-        if one.file is not None:
-            Path(one.file).write_text(one.text, encoding="utf-8")
+    for other_block in BLOCKS:
+        if other_block.file is not None:
+            Path(other_block.file).write_text(other_block.text, encoding="utf-8")
     monkeypatch.syspath_prepend(str(Path.cwd()))
     text, output = program(block)
     monkeypatch.delitem(sys.modules, "tacit_assert", raising=False)
     capsys.readouterr()
-    exec(compile(text, block.place, "exec"), {"__name__": "__main__"})  # noqa: S102
+    exec(compile(text, block.location, "exec"), {"__name__": "__main__"})  # noqa: S102
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == len(output), printed
     for line, wanted in zip(printed, output, strict=True):

@@ -148,10 +148,10 @@ def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
     whole, resumed = tmp_path / "whole.html", tmp_path / "resumed.html"
     assert tacit(*words, "--output", tmp_path / f"whole-{name}", "--html", whole).status == 0
 
-    keep, kept = WorkFolder.keep, iter(range(2))
+    keep, calls = WorkFolder.keep, iter(range(2))
 
     def keep_two(self: WorkFolder, part: Part) -> None:
-        if next(kept, None) is None:
+        if next(calls, None) is None:
             raise KeyboardInterrupt
         keep(self, part)
 

@@ -64,9 +64,9 @@ def test_columns_of_other_names_and_rows_without_an_item(reasoner: Reasoner) -> 
     frame = pd.DataFrame(
         {"context": ["I am hungry.\nWhat shall we cook?", "It is raining."], "Answer": ["Let's make a soup.", None]}
     )
-    found = score_frame(frame, reasoner, columns={"history": "context", "response": "Answer"})
-    assert found["score.length"].to_pylist() == [4, None]
-    assert found["error"].to_pylist() == [None, "response is missing"]
+    scored = score_frame(frame, reasoner, columns={"history": "context", "response": "Answer"})
+    assert scored["score.length"].to_pylist() == [4, None]
+    assert scored["error"].to_pylist() == [None, "response is missing"]
     turns = score_frame({"turns": [["a", "b", "c"], ["d", "e"]]}, Reasoner(metrics=["length"]))
     assert (turns["row"].to_pylist(), turns["id"].to_pylist()) == ([0, 0, 1], ["1/2", "1/3", "2/2"])
     assert score_frame({"history": [], "response": []}, reasoner).num_rows == 0

@@ -47,24 +47,24 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def many(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def long_file(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty lines, of which some hold no item."""
     lines = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
-    file = tmp_path_factory.mktemp("ray") / "many.jsonl"
+    file = tmp_path_factory.mktemp("ray") / "long_file.jsonl"
     file.write_text("\n".join([*lines, "not json", '{"turns": ["A dog.", "A bone."]}'] * 5) + "\n", encoding="utf-8")
     return file
 
 
 @pytest.fixture
-def base(many: Path, sample_graph: str) -> list[object]:
+def base(long_file: Path, sample_graph: str) -> list[object]:
     """The words of a run in shards of five lines."""
-    return ["score", many, "--graph", sample_graph, "--metrics", "grounding,length", "--shard-lines", 5, "--quiet"]
+    return ["score", long_file, "--graph", sample_graph, "--metrics", "grounding,length", "--shard-lines", 5, "--quiet"]
 
 
 @pytest.fixture
-def light(many: Path) -> list[object]:
+def light(long_file: Path) -> list[object]:
     """The same run with a metric that needs no graph and no language pipeline: workers start sooner."""
-    return ["score", many, "--metrics", "length", "--shard-lines", 5, "--quiet"]
+    return ["score", long_file, "--metrics", "length", "--shard-lines", 5, "--quiet"]
 
 
 def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
@@ -78,15 +78,15 @@ def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path
 
 def watch_shards(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object]) -> list[int]:
     """Return a list that fills with the numbers of the shards that are kept; ``then`` is called with its length each time."""
-    keep, kept = WorkFolder.keep, list[int]()
+    keep, shards = WorkFolder.keep, list[int]()
 
     def watched(self: WorkFolder, part: Part) -> None:
         keep(self, part)
-        kept.append(part.number)
-        then(len(kept))
+        shards.append(part.number)
+        then(len(shards))
 
     monkeypatch.setattr(WorkFolder, "keep", watched)
-    return kept
+    return shards
 
 
 @pytest.mark.slow
@@ -96,11 +96,11 @@ def test_a_cluster_gives_the_bytes_of_the_local_run_also_when_a_node_is_killed(
     whole, out = tmp_path / "whole.jsonl.gz", tmp_path / "out.jsonl.gz"
     assert tacit(*base, "--explain", "-o", whole).status == 0
 
-    log, given = tmp_path / "log.txt", run_cluster.Worker
+    log, worker = tmp_path / "log.txt", run_cluster.Worker
 
     head, killed = cluster.head_node.node_id, tmp_path / "killed"
 
-    class Waiting(given):  # type: ignore[valid-type, misc]
+    class Waiting(worker):  # type: ignore[valid-type, misc]
         """A worker that writes down on which node it begins which shard, and beside the head waits until a node is killed."""
 
         def __call__(self, table: Any) -> Any:
@@ -159,10 +159,10 @@ def test_only_missing_shards_are_scored_and_the_report_is_that_of_the_local_run(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-def test_a_fault_in_a_worker_is_one_sentence(tacit: Tacit, light: list[object], many: Path, tmp_path: Path) -> None:
+def test_a_fault_in_a_worker_is_one_sentence(tacit: Tacit, light: list[object], long_file: Path, tmp_path: Path) -> None:
     outcome = tacit(*light, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--workers", 1, "--strict")
     assert outcome.status == 2
-    assert outcome.err.startswith(f"tacit: {many}:")
+    assert outcome.err.startswith(f"tacit: {long_file}:")
     assert "not JSON" in outcome.err
     assert list(tmp_path.iterdir()) == []
 

@@ -32,19 +32,19 @@ Tacit = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def many(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def long_file(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sixty lines: the sample's, some that hold no item, some that hold several, and one that is blank."""
     lines = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
-    file = tmp_path_factory.mktemp("scale") / "many.jsonl"
+    file = tmp_path_factory.mktemp("scale") / "long_file.jsonl"
     rows = [line for turn in range(5) for line in (*lines, "not json" if turn % 2 else "", '{"turns": ["A dog.", "A bone."]}')]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     return file
 
 
 @pytest.fixture
-def base(many: Path, sample_graph: str) -> list[object]:
+def base(long_file: Path, sample_graph: str) -> list[object]:
     """The words of a run in shards of seven lines."""
-    return ["score", many, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 7]
+    return ["score", long_file, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 7]
 
 
 @given(
@@ -59,8 +59,8 @@ def test_shards_are_the_lines_in_order(
     file.write_bytes(b"".join(b"{" + row + b"\n" for row in rows))
     shards = list(read_shards(str(file), size))
     assert all(isinstance(shard, Shard) and shard.number == index for index, shard in enumerate(shards))
-    found = [line for shard in shards if isinstance(shard, Shard) for line in shard.lines]
-    assert found == list(lines(ByteSource(file)))
+    lines_of_shards = [line for shard in shards if isinstance(shard, Shard) for line in shard.lines]
+    assert lines_of_shards == list(lines(ByteSource(file)))
     assert all(len(shard.lines) == size for shard in shards[:-1] if isinstance(shard, Shard))
     some = list(read_shards(str(file), size, done))
     assert some == [index if index in done else shard for index, shard in enumerate(shards)]
@@ -86,10 +86,10 @@ def test_shards_change_nothing(tacit: Tacit, base: list[object], tmp_path: Path)
 
 def fails_after(number: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run fail when it has kept ``number`` shards."""
-    keep, kept = WorkFolder.keep, iter(range(number))
+    keep, calls = WorkFolder.keep, iter(range(number))
 
     def keep_some(self: WorkFolder, part: Part) -> None:
-        if next(kept, None) is None:
+        if next(calls, None) is None:
             raise error
         keep(self, part)
 
@@ -133,15 +133,15 @@ def test_a_run_that_was_cut_short_goes_on(
 
 
 def test_another_input_is_refused(
-    tacit: Tacit, many: Path, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tacit: Tacit, long_file: Path, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
-    file.write_bytes(many.read_bytes())
+    file.write_bytes(long_file.read_bytes())
     words = ["score", file, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 7, "-o", out]
     with monkeypatch.context() as patch:
         fails_after(2, KeyboardInterrupt(), patch)
         assert tacit(*words).status == 130
-    file.write_bytes(many.read_bytes() + b"\n")
+    file.write_bytes(long_file.read_bytes() + b"\n")
     refused = tacit(*words, "--resume")
     assert refused.status == 2
     assert "is of a run with another input file" in refused.err
@@ -151,9 +151,11 @@ LENGTH = ["--metrics", "length", "--shard-lines", 7]
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
-def test_a_file_that_ends_early_is_gone_on_with_when_it_is_whole(tacit: Tacit, many: Path, name: str, tmp_path: Path) -> None:
+def test_a_file_that_ends_early_is_gone_on_with_when_it_is_whole(
+    tacit: Tacit, long_file: Path, name: str, tmp_path: Path
+) -> None:
     file, out, whole = tmp_path / "in.jsonl.gz", tmp_path / name, tmp_path / f"whole-{name}"
-    packed = gzip.compress(many.read_bytes(), 0)
+    packed = gzip.compress(long_file.read_bytes(), 0)
     file.write_bytes(packed)
     assert tacit("score", file, *LENGTH, "-o", whole).status == 0
     file.write_bytes(packed[: len(packed) // 2])
@@ -176,9 +178,9 @@ def test_a_file_that_ends_early_is_gone_on_with_when_it_is_whole(tacit: Tacit, m
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["in.jsonl.gz", name, f"whole-{name}"])
 
 
-def test_rows_of_a_corrupt_file_are_scored_again_where_they_differ(tacit: Tacit, many: Path, tmp_path: Path) -> None:
+def test_rows_of_a_corrupt_file_are_scored_again_where_they_differ(tacit: Tacit, long_file: Path, tmp_path: Path) -> None:
     file, out, whole = tmp_path / "in.jsonl.gz", tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
-    packed = bytearray(gzip.compress(many.read_bytes(), 0))
+    packed = bytearray(gzip.compress(long_file.read_bytes(), 0))
     file.write_bytes(packed)
     assert tacit("score", file, *LENGTH, "-o", whole).status == 0
     offset = packed.index(b"dog", len(packed) // 3)
@@ -215,9 +217,9 @@ def test_every_form_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path,
     assert [(row["id"], row["scores"]["length"]) for row in returned_rows] == [(f"i{index}", 2.0 * index) for index in range(20)]
 
 
-def test_stopped_before_anything_is_kept(tacit: Tacit, many: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_before_anything_is_kept(tacit: Tacit, long_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fails_after(0, KeyboardInterrupt(), monkeypatch)
-    stopped = tacit("score", many, *LENGTH, "--quiet", "-o", tmp_path / "out.jsonl")
+    stopped = tacit("score", long_file, *LENGTH, "--quiet", "-o", tmp_path / "out.jsonl")
     assert stopped.status == 130
     assert (
         stopped.err
@@ -238,8 +240,8 @@ def small_disk() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small_disk")
-def test_a_full_disk_is_one_sentence_and_leaves_no_draft(tacit: Tacit, many: Path, tmp_path: Path) -> None:
-    full = tacit("score", many, "--metrics", "length", "--quiet", "-o", tmp_path / "out.jsonl")
+def test_a_full_disk_is_one_sentence_and_leaves_no_draft(tacit: Tacit, long_file: Path, tmp_path: Path) -> None:
+    full = tacit("score", long_file, "--metrics", "length", "--quiet", "-o", tmp_path / "out.jsonl")
     assert (full.status, full.out, full.err.count("\n")) == (2, "", 1), full.err
     assert "cannot be written: File too large; free some space, or write elsewhere" in full.err
     assert list(tmp_path.iterdir()) == []
@@ -247,8 +249,8 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_draft(tacit: Tacit, many: Pat
 
 @pytest.mark.usefixtures("small_disk")
 @pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
-def test_a_disk_that_fills_up_keeps_the_shards(tacit: Tacit, many: Path, name: str, tmp_path: Path) -> None:
-    full = tacit("score", many, *LENGTH, "--quiet", "-o", tmp_path / name)
+def test_a_disk_that_fills_up_keeps_the_shards(tacit: Tacit, long_file: Path, name: str, tmp_path: Path) -> None:
+    full = tacit("score", long_file, *LENGTH, "--quiet", "-o", tmp_path / name)
     assert (full.status, full.err.count("\n")) == (2, 1), full.err
     assert "rows are kept in" in full.err
     assert "for --resume" in full.err
@@ -378,9 +380,9 @@ def test_a_response_that_cannot_be_judged_is_null(tacit: Tacit, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_goes_on(tacit: Tacit, many: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_a_process_that_is_killed_goes_on(tacit: Tacit, long_file: Path, sample_graph: str, tmp_path: Path) -> None:
     file, out, whole = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
-    file.write_bytes(many.read_bytes() * 8)
+    file.write_bytes(long_file.read_bytes() * 8)
     words = ["score", file, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 4, "--quiet", "-o"]
     journal = out.with_name("out.jsonl.partial") / "journal.jsonl"
     with subprocess.Popen([*program(), *map(str, words), str(out)], stderr=subprocess.DEVNULL) as process:

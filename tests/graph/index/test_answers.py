@@ -63,11 +63,11 @@ def _same(index: IndexGraph, oracle: OracleGraph, uris: list[str]) -> None:
     assert index.resolve(["dogs", "the Dog", "café", "犬", "nothing", "", *uris]) == oracle.resolve(
         ["dogs", "the Dog", "café", "犬", "nothing", "", *uris]
     )
-    for most in (0, 1, 2, 3, 6):
-        want = oracle.hop_distances(uris, uris, most)
-        assert np.array_equal(index.hop_distances(uris, uris, most), want)
+    for max_hops in (0, 1, 2, 3, 6):
+        want = oracle.hop_distances(uris, uris, max_hops)
+        assert np.array_equal(index.hop_distances(uris, uris, max_hops), want)
         ones, twos = zip(*((a, b) for a in uris for b in uris), strict=True)
-        assert index.hop_pairs(ones, twos, most).tolist() == want.ravel().tolist()
+        assert index.hop_pairs(ones, twos, max_hops).tolist() == want.ravel().tolist()
     for concept in uris[:6]:
         for hop in (1, 2, 3):
             for limit in (None, 0, 1, 3):

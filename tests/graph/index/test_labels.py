@@ -97,4 +97,6 @@ def test_labels_are_in_sequence_by_node_distance_and_hub(distances: list[list[in
     )
     assert labels.tolist() == [label for _, label in places]
     assert start.shape == (len(size) + 1, 3)
-    assert start.ravel().tolist() == [sum(place < before for place, _ in places) for before in range(3 * len(size) + 3)]
+    assert start.ravel().tolist() == [
+        sum(start_of_label < before for start_of_label, _ in places) for before in range(3 * len(size) + 3)
+    ]

@@ -221,9 +221,9 @@ def test_an_index_too_large_to_verify_whole_has_its_bounds_checked(
     folder = build_from_rows(ROWS, tmp_path / "x")
     open_index_directory(folder).close()
     header, arrays = open_arrays(folder)
-    changed = {one: array.copy() for one, array in arrays.items()}
+    changed = {key: array.copy() for key, array in arrays.items()}
     changed[name].reshape(-1)[position] = value
-    facts = {one: header[one] for one in ("manifest", "counts", "relations", "covered")}
+    facts = {key: header[key] for key in ("manifest", "counts", "relations", "covered")}
     facts["arrays"] = write_arrays(folder, changed)
     (folder / "header.json").unlink()
     storage.seal(folder, "index", FORMAT, header["digest"], facts)

@@ -89,9 +89,9 @@ def test_every_pattern_selects_what_fits(block: int, sorted_at_once: int, monkey
     monkeypatch.setattr(selecting, "_SORTED_AT_ONCE", sorted_at_once)
 
     @given(st.lists(rows, max_size=40), st.lists(patterns, min_size=1, max_size=8), st.integers(1, 7))
-    def checked(graph: list[Assertion], asked: list[Pattern], limit: int) -> None:
+    def checked(graph: list[Assertion], pattern_list: list[Pattern], limit: int) -> None:
         with TemporaryDirectory() as folder, open_index_directory(build_from_rows(graph, Path(folder) / "index")) as index:
-            for pattern in [*asked, Pattern()]:
+            for pattern in [*pattern_list, Pattern()]:
                 wanted = expected(graph, pattern)
                 assert index.select(pattern, 0, 1_000) == wanted
                 pages = [index.select(pattern, offset, limit) for offset in range(0, len(wanted) + limit, limit)]
@@ -100,7 +100,7 @@ def test_every_pattern_selects_what_fits(block: int, sorted_at_once: int, monkey
                 assert index.select(pattern, 0, 0) == index.select(pattern, len(wanted), 5) == []
             for uri in ("/c/en", "/c/en/dog", "/c", "/c/en/cat", "/c/en/dog/n", ""):
                 uris = [index.uri(int(node)) for node in index.ids_below(uri)]
-                assert uris == [one for one in sorted(index.uris()) if begins(one, uri)]
+                assert uris == [candidate for candidate in sorted(index.uris()) if begins(candidate, uri)]
 
     checked()
 

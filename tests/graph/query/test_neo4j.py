@@ -29,8 +29,8 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     with opened("neo4j", ROWS, tmp_path_factory.mktemp("server")):
         auth = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD", "tacit-test"))
-        with neo4j.GraphDatabase.driver(os.environ["TACIT_TEST_NEO4J"], auth=auth) as found:
-            yield found
+        with neo4j.GraphDatabase.driver(os.environ["TACIT_TEST_NEO4J"], auth=auth) as opened_driver:
+            yield opened_driver
 
 
 def unchecked(driver: Any, query: str) -> str:

@@ -47,7 +47,7 @@ def filtered(problem: Problem) -> Filtered:
 
 def test_easy_choices_are_swapped_for_hard_ones(problem: Problem, filtered: Filtered) -> None:
     def easy(wrong: Sequence[Sequence[int]]) -> int:
-        return sum(problem.texts[number][place].startswith("No ") for number, places in enumerate(wrong) for place in places)
+        return sum(problem.texts[number][choice].startswith("No ") for number, places in enumerate(wrong) for choice in places)
 
     assert filtered.before.value > 0.7
     assert filtered.after.value < 0.6
@@ -82,7 +82,7 @@ class Fixed:
             assert self.instances[number].id not in {self.instances[instance].id for instance in learnt}, (
                 "nor another instance of the dialogue"
             )
-            return np.array([self.scores[number][place] for place in places])
+            return np.array([self.scores[number][choice] for choice in places])
 
         return score
 
@@ -99,7 +99,7 @@ def test_rounds_by_hand() -> None:
     assert filtered.before.value == start
     assert filtered.after.value == 0.0
     assert filtered.stable
-    assert [one.accuracy for one in filtered.rounds[-3:]] == [0.0, 0.0, 0.0]
+    assert [filter_round.accuracy for filter_round in filtered.rounds[-3:]] == [0.0, 0.0, 0.0]
     assert filtered.rounds[-1] == Round(len(filtered.rounds), 0.0, 0)
     short = filter_choices(
         problem, Fixed(instances, {0: [9.0, 0, 0, 0], 1: [9.0, 0, 0, 0]}), wrong=1, number_of_folds=2, rounds=1
@@ -116,9 +116,9 @@ def test_folds_never_share_a_dialogue(problem: Problem) -> None:
 
 
 def test_candidates() -> None:
-    one = instance(0, right=("yes !", "yes !", "of course"), wrong=("no", "NO .", "yes"))
+    answered = instance(0, right=("yes !", "yes !", "of course"), wrong=("no", "NO .", "yes"))
     others = [instance(number, right=(f"answer {number}",)) for number in range(1, 6)]
-    problem = make_problem([one, *others], [["perhaps", "of course ."], *[[]] * 5], wrong=2, elsewhere=3)
+    problem = make_problem([answered, *others], [["perhaps", "of course ."], *[[]] * 5], wrong=2, elsewhere=3)
     texts = problem.texts[0]
     assert texts[:4] == ("yes !", "of course", "no", "perhaps"), "without those that have the words of a right answer"
     assert len(texts) == 4 + 3
@@ -135,9 +135,9 @@ def test_candidates() -> None:
 def test_records_are_shuffled(problem: Problem, filtered: Filtered) -> None:
     records = [record_of(problem, filtered, number) for number in range(24)]
     places = set()
-    for one, record in zip(INSTANCES, records, strict=True):
+    for instance, record in zip(INSTANCES, records, strict=True):
         read = answered(record, 1)
-        assert read.right == one.right
+        assert read.right == instance.right
         assert len(read.wrong) == 2
         places.add(tuple(record["Correct Answers"]))
     assert places == {(0,), (1,), (2,)}

@@ -164,7 +164,7 @@ def test_the_ranking_is_over_the_systems_means() -> None:
     ]  # fmt: skip
     ranking = evaluate(items, ["m"], resamples=10)[0].ranking
     assert ranking is not None
-    means = [(one.system, one.n, one.human, one.metric) for one in ranking.systems]
+    means = [(system_mean.system, system_mean.n, system_mean.human, system_mean.metric) for system_mean in ranking.systems]
     assert [name for name, *_ in means] == ["y", "z", "x"]
     np.testing.assert_allclose([row[1:] for row in means], [(2, 4.5, 0.8), (2, 3.0, 0.35), (2, 1.5, 0.2)])
     assert ranking.pearson.value == pytest.approx(stats.pearsonr([0.8, 0.35, 0.2], [4.5, 3, 1.5]).statistic)

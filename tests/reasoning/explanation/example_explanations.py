@@ -128,13 +128,13 @@ def explanations(draw: st.DrawFn, limit: int = 12) -> Explanation:
 def spoken_turn(draw: st.DrawFn, limit: int) -> tuple[str, list[Mention]]:
     """A turn and the mentions in it."""
     words = draw(st.lists(WORDS, min_size=1, max_size=limit))
-    text, found = "", []
+    text, mentions = "", []
     event = draw(st.booleans())
     for word in words:
         text += " " if text else ""
-        found.append(mention(word, len(text), event))
+        mentions.append(mention(word, len(text), event))
         text += word
-    return text, found
+    return text, mentions
 
 
 def all_pieces(pieces: Sequence[Piece]) -> Iterator[Piece]:

@@ -151,7 +151,7 @@ class AllTails:
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         known = self.tails.find([Query(head, relation) for head, relation, _ in tuples])
-        return [TupleScore(1.0, tuple(CloseTail(tail, 1.0) for tail in one.tails)) for one in known]
+        return [TupleScore(1.0, tuple(CloseTail(tail, 1.0) for tail in answer.tails)) for answer in known]
 
 
 EXTRA = (

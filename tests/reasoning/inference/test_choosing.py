@@ -174,8 +174,8 @@ def test_a_fitted_head_is_the_logistic_regression_of_pairs() -> None:
 def test_figures_by_hand() -> None:
     instance = Instance("d", ["A: Hi ."], "Hi .", "cause", ["a", "b", "c", "d"], (0, 1))
     two = Instance("e", ["A: Hi ."], "Hi .", "reaction", ["a", "b", "c", "d", "e"], (0, 2, 4))
-    found = figures([instance, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
-    assert found.tolist() == [[1, 1, 1, 1, 1], [1, 0, 0, 2 / 3, (0.5 + 0 + 0 + 0 + 1 + 1) / 6]]
+    result = figures([instance, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
+    assert result.tolist() == [[1, 1, 1, 1, 1], [1, 0, 0, 2 / 3, (0.5 + 0 + 0 + 0 + 1 + 1) / 6]]
     assert chosen([1, 1, 1]) == (0, 1)
     assert chosen([0, 5, 1], 1) == (1,)
     with pytest.raises(InputError, match="has 0 right of 4"):
@@ -184,10 +184,10 @@ def test_figures_by_hand() -> None:
 
 def test_intervals_resample_dialogues() -> None:
     values, dialogues = np.array([1.0, 0.9, 0.1, 0.3, 0.6, 0.2, 0.8, 0.5]), list("aabccdee")
-    found = interval(values, dialogues)
-    assert found.value == pytest.approx(values.mean())
+    result = interval(values, dialogues)
+    assert result.value == pytest.approx(values.mean())
     parts = {name: values[[other == name for other in dialogues]] for name in "abcde"}
     means = [np.concatenate([parts[name] for name in drawn]).mean() for drawn in product("abcde", repeat=5)]
-    assert (found.low, found.high) == pytest.approx((np.quantile(means, 0.025), np.quantile(means, 0.975)), abs=0.02)
-    assert interval(values, dialogues) == found
+    assert (result.low, result.high) == pytest.approx((np.quantile(means, 0.025), np.quantile(means, 0.975)), abs=0.02)
+    assert interval(values, dialogues) == result
     assert interval(np.zeros(8), dialogues, resamples=10) == (0, 0, 0)

@@ -154,11 +154,11 @@ def test_what_does_not_belong_together_is_refused(trained: tuple[Probe, Path], f
         PROBE.from_bytes(b"x" * 40, "odd.safetensors")
     with pytest.raises(ModelError, match="tacit train choice-probe"):
         load_chooser(None, ["probe"], model=other, probe=tmp_path / "nowhere")
-    for judges, given, message in (
+    for judges, options, message in (
         (["probe"], {"model": other}, "needs a probe of its language model; make one with: tacit train choice-probe"),
         (["probe"], {"probe": probe}, "the judge probe needs a language model"),
         (["yes-no"], {}, "the judge yes-no needs a language model"),
         (["answers"], {"probe": probe}, "the judge probe is not named"),
     ):
         with pytest.raises(InputError, match=message):
-            load_chooser(None, judges, **given)
+            load_chooser(None, judges, **options)

@@ -173,10 +173,12 @@ def test_all_assertions_between_the_ends_are_shown_informative_ones_first(
     score = metric.score(["a kettle"], "some tea", explain=True)
     (piece,) = score.evidence.pieces
     assert piece.path is not None
-    assert [piece.path.text(), *(one.path.text() for one in piece.rests_on if one.path)] == [
+    assert [piece.path.text(), *(parallel.path.text() for parallel in piece.rests_on if parallel.path)] == [
         "kettle -UsedFor-> tea", "kettle -RelatedTo-> tea", "kettle <-AtLocation- tea", "kettle -HasA-> tea",
     ]  # fmt: skip
-    assert [(one.kind, one.value, one.share) for one in piece.rests_on] == [("parallel", weight, 0.0) for weight in (5, 3, 2)]
+    assert [(parallel.kind, parallel.value, parallel.share) for parallel in piece.rests_on] == [
+        ("parallel", weight, 0.0) for weight in (5, 3, 2)
+    ]
     assert piece.share == score.value == 7 / 8
     explanation = Explanation(("a kettle",), "some tea", score)
     assert [(claim.relation, claim.share) for claim in explanation.claims] == [

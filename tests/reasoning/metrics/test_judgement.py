@@ -212,17 +212,26 @@ def test_the_file_of_a_probe(causal: CausalModel, tmp_path: Path) -> None:
 
 
 def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
-    talk = [tuple(f"{turn} {count}" if count % 2 else turn for turn in one) for count, one in enumerate(tiny_dialogues(60))]
-    long = {"talk": [(*one, *other, *one[:2]) for one, other in zip(talk[:30], talk[30:], strict=True)]}
+    talk = [
+        tuple(f"{turn} {count}" if count % 2 else turn for turn in talk_turns)
+        for count, talk_turns in enumerate(tiny_dialogues(60))
+    ]
+    long = {"talk": [(*talk_turns, *other, *talk_turns[:2]) for talk_turns, other in zip(talk[:30], talk[30:], strict=True)]}
     contrasts = make_contrasts(long, limit=25, each=6)
     assert len(contrasts) == 25
-    assert {kind for one in contrasts for kind, _ in one.false} >= {"random", "same dialogue", "near", "repeated", "negated"}
-    for one in contrasts:
-        assert one.true not in [text for _, text in one.false]
-        assert len({kind for kind, _ in one.false}) == len(one.false)
-        turns = long["talk"][one.dialogue]
-        position = turns.index(one.true)
-        assert one.turns == turns[max(0, position - 4) : position] or one.true in turns[position + 1 :]
+    assert {kind for contrast in contrasts for kind, _ in contrast.false} >= {
+        "random",
+        "same dialogue",
+        "near",
+        "repeated",
+        "negated",
+    }
+    for contrast in contrasts:
+        assert contrast.true not in [text for _, text in contrast.false]
+        assert len({kind for kind, _ in contrast.false}) == len(contrast.false)
+        turns = long["talk"][contrast.dialogue]
+        position = turns.index(contrast.true)
+        assert contrast.turns == turns[max(0, position - 4) : position] or contrast.true in turns[position + 1 :]
     assert make_contrasts(long, limit=25, each=6) == contrasts
     assert make_contrasts(long, limit=10, each=6) == contrasts[:10]
     assert make_contrasts(long, limit=25, each=6, seed=1) != contrasts

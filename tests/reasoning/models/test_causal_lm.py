@@ -94,11 +94,13 @@ def test_continuations_count_alone(folder: Path, batch_tokens: int) -> None:
             losses = own_losses(model, ids)[-(len(tokens_of(model, last)) + 1) :]
             losses = losses if ended else losses[:-1]
             expected.append(np.mean(losses) if losses else np.nan)
-        found = model.continuation_losses([turns[:-1] for turns in DIALOGUES], [turns[-1] for turns in DIALOGUES], ended=ended)
-        np.testing.assert_allclose(found[:7], expected[:7], rtol=0, atol=1e-5)
+        of_continuations = model.continuation_losses(
+            [turns[:-1] for turns in DIALOGUES], [turns[-1] for turns in DIALOGUES], ended=ended
+        )
+        np.testing.assert_allclose(of_continuations[:7], expected[:7], rtol=0, atol=1e-5)
         if ended:  # what is too long is cut at its beginning, the end included
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
-        assert np.isnan(found).sum() == (0 if ended else 2)
+            np.testing.assert_allclose(of_continuations, expected, rtol=0, atol=1e-5)
+        assert np.isnan(of_continuations).sum() == (0 if ended else 2)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

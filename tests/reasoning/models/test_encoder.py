@@ -203,15 +203,15 @@ def packed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     """The model folder in a package whose code must not run; it is the default encoder's, and the hub's cache is empty."""
     import huggingface_hub.constants
 
-    place = tmp_path / "site" / "packed_encoder"
-    shutil.copytree(folder, place / "model")
-    (place / "__init__.py").write_text("raise SystemExit('the code of the package ran')\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(place.parent)
+    package = tmp_path / "site" / "packed_encoder"
+    shutil.copytree(folder, package / "model")
+    (package / "__init__.py").write_text("raise SystemExit('the code of the package ran')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(package.parent)
     monkeypatch.setattr(room, "OFFLINE_PACKAGE", "packed_encoder")
     monkeypatch.setattr(room, "DEFAULT_FILES", {name: file_sha256(folder / name) for name in room.DEFAULT_FILES})
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    return place / "model"
+    return package / "model"
 
 
 def cached(folder: Path, cache: Path) -> Path:

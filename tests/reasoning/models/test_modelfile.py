@@ -14,9 +14,9 @@ def test_arrays_and_description_come_back_and_equal_ones_give_equal_bytes() -> N
     arrays = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array([1, 2], dtype=np.int64)}
     data = pack(arrays, {"format": "kind", "version": 1, "z": 1.5, "a": "ü"})
     assert data == pack(dict(reversed(arrays.items())), {"a": "ü", "z": 1.5, "version": 1, "format": "kind"})
-    described, found = unpack(data, "kind", 1)
+    described, unpacked = unpack(data, "kind", 1)
     assert described == {"format": "kind", "version": 1, "z": 1.5, "a": "ü"}
-    assert {name: array.tolist() for name, array in found.items()} == {"a": [1, 2], "b": [[0, 3], [1, 4], [2, 5]]}
+    assert {name: array.tolist() for name, array in unpacked.items()} == {"a": [1, 2], "b": [[0, 3], [1, 4], [2, 5]]}
     assert arrays_in(data).keys() == arrays.keys()
 
 

@@ -84,10 +84,10 @@ def folder_with_code(plain: Path, folder: Path, marker: Path, kind: str | None) 
     shutil.copytree(plain, folder)
     (folder / "code.py").write_text(f"open({str(marker)!r}, 'w').write('ran')\nclass Own: pass\n", encoding="utf-8")
     names = ("AutoConfig", "AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM", "AutoModelForSequenceClassification")
-    for file, asked in (
+    for file, requested in (
         ("config.json", dict.fromkeys(names, "code.Own")), ("tokenizer_config.json", {"AutoTokenizer": ["code.Own", "code.Own"]}),
     ):  # fmt: skip
-        settings = json.loads((folder / file).read_text(encoding="utf-8")) | {"auto_map": asked}
+        settings = json.loads((folder / file).read_text(encoding="utf-8")) | {"auto_map": requested}
         if kind and file == "config.json":
             settings["model_type"] = kind
         if kind and file == "tokenizer_config.json":

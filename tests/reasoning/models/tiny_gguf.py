@@ -45,8 +45,8 @@ def save_tiny_gguf(folder: Path, file: Path) -> Path:
 
 
 def _add_tokenizer(writer: Any, saved: dict[str, Any], config: Any) -> None:
-    vocabulary = saved["model"]["vocab"] | {one["content"]: one["id"] for one in saved["added_tokens"]}
-    special = {one["content"] for one in saved["added_tokens"]}
+    vocabulary = saved["model"]["vocab"] | {added["content"]: added["id"] for added in saved["added_tokens"]}
+    special = {added["content"] for added in saved["added_tokens"]}
     tokens = sorted(vocabulary, key=lambda token: int(vocabulary[token]))
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list(tokens)

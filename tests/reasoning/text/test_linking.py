@@ -36,7 +36,7 @@ TABLE = [
 ]
 
 
-def told(linker: Linker, text: str) -> list[str]:
+def mentions_in(linker: Linker, text: str) -> list[str]:
     """Mentions as ``text=concept``, or the text alone where it names the concept."""
     tokens = []
     for mention in linker.link(text):
@@ -48,7 +48,7 @@ def told(linker: Linker, text: str) -> list[str]:
 
 @pytest.mark.parametrize(("text", "mentions"), TABLE)
 def test_table(graph: KnowledgeGraph, analyser: SpacyAnalyser, text: str, mentions: list[str]) -> None:
-    assert told(Linker(graph, analyser), text) == mentions
+    assert mentions_in(Linker(graph, analyser), text) == mentions
 
 
 def test_a_mention_knows_its_lemma_and_part_of_speech(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
@@ -76,13 +76,13 @@ class Splitter:
         return [list(self.tokens(text)) for text in texts]
 
     def tokens(self, text: str) -> list[Token]:
-        found, start = [], 0
+        token_list, start = [], 0
         for word in text.split(" "):
             name, _, pos = word.partition("/")
             lemma = {"saw": "see", "rode": "ride", "bikes": "bike"}.get(name.lower(), name.lower())
-            found.append(Token(name, start, start + len(name), lemma, pos or "NOUN", lemma in {"the", "do", "of"}))
+            token_list.append(Token(name, start, start + len(name), lemma, pos or "NOUN", lemma in {"the", "do", "of"}))
             start += len(word) + 1
-        return found
+        return token_list
 
 
 def test_surface_forms_come_before_lemmas(oracle: OracleGraph) -> None:

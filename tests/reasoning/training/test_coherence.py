@@ -116,8 +116,8 @@ def test_with_more_weight_for_similarity_the_log_odds_and_repetition_are_fitted_
         odds = bias + scale * sums + copied * repetition
         return float((sample_weights * (np.logaddexp(0, odds) - labels * odds)).sum())
 
-    found = np.array([heavier["bias"], 1.0, heavier["repetition"]])
-    assert all(loss(*(found + sign * 0.05 * step)) > loss(*found) for step in np.eye(3) for sign in (1, -1))
+    refitted = np.array([heavier["bias"], 1.0, heavier["repetition"]])
+    assert all(loss(*(refitted + sign * 0.05 * step)) > loss(*refitted) for step in np.eye(3) for sign in (1, -1))
 
 
 def test_copies_stay_below_true_responses_when_similarity_weighs_more() -> None:
@@ -189,17 +189,17 @@ def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
     corpora = {"one": tiny_dialogues(60, only="pets"), "two": tiny_dialogues(60, seed=1, only="talk")}
     digests = []
     for number, seed in enumerate((0, 0, 1)):
-        place = tmp_path / str(number)
-        place.mkdir()
+        output = tmp_path / str(number)
+        output.mkdir()
         steps: set[str] = set()
         train_coherence(
             corpora,
             open_encoder(folder),
-            place,
+            output,
             recipe=replace(TINY, seed=seed),
             progress=lambda step, *_, steps=steps: steps.add(step),
         )
-        digests.append(open_checkpoint(place).digest)
+        digests.append(open_checkpoint(output).digest)
         assert {"encoding", "counting", "training the head", "counting without one", "weighing the parts"} <= steps
     assert digests[0] == digests[1] != digests[2]
     header = open_checkpoint(tmp_path / "0").header

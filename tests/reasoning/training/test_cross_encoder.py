@@ -68,8 +68,8 @@ def test_an_interrupted_training_ends_with_the_same_weights(
     facts = {"command": "c", "use": "u", "files": []}
     with pytest.raises(KeyboardInterrupt):
         train_cross_encoder(EXAMPLES, body, tmp_path / "rater", RECIPE, facts=facts, progress=die)
-    found = train_cross_encoder(EXAMPLES, body, tmp_path / "rater", RECIPE, facts=facts)
-    assert found["began_at"] == 10
+    trained_facts = train_cross_encoder(EXAMPLES, body, tmp_path / "rater", RECIPE, facts=facts)
+    assert trained_facts["began_at"] == 10
     pairs = [(example.first, example.second) for example in EXAMPLES[:6]]
     whole, resumed = (open_cross_encoder(folder).predict(pairs) for folder in (trained[0], tmp_path / "rater"))
     np.testing.assert_allclose(resumed, whole, atol=1e-5)

@@ -38,9 +38,9 @@ def test_the_loss_is_that_of_each_response_and_choice_alone(kind: str, tmp_path:
     recipe = replace(TINY, distractors=2, language_weight=2.0, choice_weight=0.5)
     random = np.random.default_rng(0)
     dialogues = CORPORA["one"][:8]
-    found = room.examples(opened, room._places(dialogues, random, 6), dialogues, recipe, random)
+    examples = room.examples(opened, room._places(dialogues, random, 6), dialogues, recipe, random)
     choosing = room._choosing(opened, 0)
-    batches = room._batches(found, 3)
+    batches = room._batches(examples, 3)
     assert [len(batch) for batch in batches] == [3, 3]
     for number, batch in enumerate(batches):
         nats, costs = [], []

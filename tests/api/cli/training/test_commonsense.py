@@ -175,11 +175,11 @@ def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: 
     same = tmp_path / "same.jsonl"
     rows = [{"history": [str(index)], "response": "x", "rating": 3} for index in range(40)]
     same.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    few = judgements(tmp_path, "few.jsonl", number=5)
+    short_file = judgements(tmp_path, "few.jsonl", number=5)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
     assert "all ratings are 3" in wrong(tacit, sample_graph, str(same), "-o", output)
-    assert "5 judgements are too few" in wrong(tacit, sample_graph, few, "-o", output)
+    assert "5 judgements are too few" in wrong(tacit, sample_graph, short_file, "-o", output)
     assert "has no judgement" in wrong(tacit, sample_graph, str(empty), "-o", output)
     assert "there is no file" in wrong(tacit, sample_graph, str(tmp_path / "none"), "-o", output)
     assert "given twice" in wrong(tacit, sample_graph, file, file, "-o", output)

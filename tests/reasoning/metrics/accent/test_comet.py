@@ -97,9 +97,9 @@ def test_generated_tails_are_distinct_ranked_and_the_same_alone(trained: Path) -
         np.testing.assert_allclose([tail.score for tail in alone], [tail.score for tail in tails], atol=1e-5)
         assert len({tail.text for tail in tails}) == len(tails) <= 10
         assert [tail.score for tail in tails] == sorted((tail.score for tail in tails), reverse=True)
-    found = as_known(QUERIES[0], together[0], comet.source)
-    assert found.tails[0].source == f"comet:{comet.files.signature}"
-    assert [tail.rank for tail in found.tails] == sorted(tail.rank for tail in found.tails)
+    known_tails = as_known(QUERIES[0], together[0], comet.source)
+    assert known_tails.tails[0].source == f"comet:{comet.files.signature}"
+    assert [tail.rank for tail in known_tails.tails] == sorted(tail.rank for tail in known_tails.tails)
 
 
 def test_what_a_causal_comet_learns_from_is_the_mean_over_all_tokens_however_texts_are_grouped(tmp_path: Path) -> None:

@@ -80,14 +80,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def told(graph: WritableGraph, profile: str = "tacit") -> tuple[Accent, Fixed]:
+def accent_over(graph: WritableGraph, profile: str = "tacit") -> tuple[Accent, Fixed]:
     scorer = Fixed()
     extractor = Told({"two": [FEED, HAPPY], "one": [HAPPY], "is happy so": [HAPPY]})
     return Accent(graph, extractor, scorer, profile=profile), scorer
 
 
 def test_the_score_is_the_mean_over_tuples(graph: WritableGraph) -> None:
-    metric, scorer = told(graph)
+    metric, scorer = accent_over(graph)
     two, single = metric.score_batch([(["i bought a dog"], "two"), (["i bought a dog"], "one")])
     assert (two.value, single.value) == (pytest.approx(0.5), pytest.approx(0.8))
     assert len(scorer.asked) == 2  # each distinct tuple once
@@ -98,14 +98,14 @@ def test_the_score_is_the_mean_over_tuples(graph: WritableGraph) -> None:
 
 def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: WritableGraph) -> None:
     for response in ("nothing happens", "", "asdf qwer zxcv"):
-        default, paper = (told(graph, profile)[0].score([], response) for profile in ("tacit", "paper"))
+        default, paper = (accent_over(graph, profile)[0].score([], response) for profile in ("tacit", "paper"))
         assert isnan(default.value)
         assert (default.evidence.pieces, paper.value) == ((), 0.5)
         assert "the paper assigns 0.5" in paper.evidence.note
         assert default.signature != paper.signature
-    assert told(graph)[0].score([], "nothing happens").evidence.note == "no event tuple was found in the response"
+    assert accent_over(graph)[0].score([], "nothing happens").evidence.note == "no event tuple was found in the response"
     with pytest.raises(InputError, match="no profile 'mine'; choose from tacit, paper"):
-        told(graph, "mine")
+        accent_over(graph, "mine")
 
 
 def test_single_and_pair_tuples_can_be_left_out(graph: WritableGraph) -> None:
@@ -153,7 +153,7 @@ def test_the_models_of_the_paper_are_asked_for_by_their_published_names(
 
 
 def test_the_evidence_is_a_piece_a_tuple_with_its_closest_tails(graph: WritableGraph) -> None:
-    metric, _ = told(graph)
+    metric, _ = accent_over(graph)
     score = metric.score(["i bought a dog today"], "is happy so")
     (piece,) = score.evidence.pieces
     assert (piece.kind, piece.turn) == ("tuple", 0)
@@ -168,7 +168,7 @@ def test_the_evidence_is_a_piece_a_tuple_with_its_closest_tails(graph: WritableG
 
 
 def test_the_evidence_in_words(graph: WritableGraph) -> None:
-    metric, _ = told(graph)
+    metric, _ = accent_over(graph)
     assert explanation.explain(metric.score(["i bought a dog today"], "is happy so")).splitlines()[:4] == [
         "accent 0.800",
         "  +0.800 PersonX buys a dog -xReact-> PersonX is happy (0.80)",

@@ -139,8 +139,10 @@ def test_examples_are_all_tuples_and_some_none() -> None:
     assert ("PersonX is tired", "PersonX sleeps") in [read_answer(example.target) for example in examples]
     assert examples == examples_of(ROWS, none_examples=2, seed=0)
     assert examples != examples_of(ROWS, none_examples=2, seed=1)
-    few = examples_of(ROWS[:1], none_examples=5)
-    assert sum(example.target == "None" for example in few) == len(RELATIONS) - 1  # its own relation has no dialogue without it
+    first_examples = examples_of(ROWS[:1], none_examples=5)
+    assert (
+        sum(example.target == "None" for example in first_examples) == len(RELATIONS) - 1
+    )  # its own relation has no dialogue without it
     with pytest.raises(InputError, match="no event tuple to train on"):
         examples_of(ROWS[3:])
     with pytest.raises(InputError, match="none_examples is -1"):

@@ -30,8 +30,8 @@ def table(stored: Stored, tmp_path_factory: pytest.TempPathFactory) -> EventTabl
 
 
 def test_the_table_holds_what_every_backend_says(graph_of: GraphOf, tmp_path: Path, table: EventTable) -> None:
-    found = open_table(graph_of(world()), home=tmp_path / "events")
-    assert (found.heads, found.tails, found.relations, found.sources) == (
+    opened = open_table(graph_of(world()), home=tmp_path / "events")
+    assert (opened.heads, opened.tails, opened.relations, opened.sources) == (
         table.heads,
         table.tails,
         table.relations,
@@ -39,7 +39,7 @@ def test_the_table_holds_what_every_backend_says(graph_of: GraphOf, tmp_path: Pa
     )
     for head in range(len(table.heads)):
         for relation in table.relations:
-            assert [row[:4] for row in found.rows(head, relation)] == [row[:4] for row in table.rows(head, relation)]
+            assert [row[:4] for row in opened.rows(head, relation)] == [row[:4] for row in table.rows(head, relation)]
 
 
 def test_the_table_is_in_the_order_of_the_graph(table: EventTable) -> None:

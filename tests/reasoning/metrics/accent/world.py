@@ -63,8 +63,8 @@ class WordEncoder:
         rows = [self._kept[text] if text in self._kept else new[text] for text in texts]
         if keep:
             self._kept.update(new)
-        found = np.array(rows).reshape(len(texts), 64)
-        unit: NDArray[np.float32] = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
+        vectors = np.array(rows).reshape(len(texts), 64)
+        unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
         return unit
 
     def sentences(self, pooled: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -122,8 +122,8 @@ def test_edges_are_found_between_any_terms(pairs: set[tuple[int, int]], sources:
     with tempfile.TemporaryDirectory() as folder:
         write_graph(Path(folder), [f"t{number}" for number in range(20)], columns)
         graph = AssociationGraph(Path(folder))
-        found = graph.between(graph.ids([f"t{n}" for n in sources]), graph.ids([f"t{n}" for n in targets]))
-    np.testing.assert_array_equal(found, dense[np.ix_(sources, targets)].reshape(len(sources), len(targets)))
+        edges_found = graph.between(graph.ids([f"t{n}" for n in sources]), graph.ids([f"t{n}" for n in targets]))
+    np.testing.assert_array_equal(edges_found, dense[np.ix_(sources, targets)].reshape(len(sources), len(targets)))
 
 
 @pytest.mark.parametrize("name", ["terms.marisa", "offsets.npy", "targets.npy", "weights.npy"])

@@ -234,18 +234,18 @@ def test_a_damaged_table_is_named(broken: object) -> None:
 def test_no_side_goes_below_half_for_the_other(before: int, after: int, limit: int) -> None:
     finder = KeywordFinder(None, IdfTable(1, {}), limit=limit)  # type: ignore[arg-type]
     context = [keyword(f"c{n}", 1 + n) for n in range(before)]
-    response = sorted((keyword(f"r{n}", 1 + n) for n in range(after)), key=lambda one: -one.score)
+    response = sorted((keyword(f"r{n}", 1 + n) for n in range(after)), key=lambda term: -term.score)
     keywords = finder.of_dialogue([context], response)
     assert len(keywords.context) + len(keywords.response) == min(before + after, limit)
     assert len(keywords.response) >= min(after, limit - limit // 2)
     assert len(keywords.context) >= min(before, limit // 2)
-    assert [one.score for one in keywords.context] == sorted((one.score for one in keywords.context), reverse=True)
-    assert min((one.score for one in keywords.context), default=9) >= before - len(keywords.context) + 1 or not keywords.context
+    assert [term.score for term in keywords.context] == sorted((term.score for term in keywords.context), reverse=True)
+    assert min((term.score for term in keywords.context), default=9) >= before - len(keywords.context) + 1 or not keywords.context
 
 
 def test_of_a_concept_in_several_turns_the_strongest_counts_and_of_equals_the_last() -> None:
     finder = KeywordFinder(None, IdfTable(1, {}))  # type: ignore[arg-type]
     turns = [[keyword("dog", 0.5)], [keyword("dog", 0.9), keyword("cat", 0.3)], [keyword("cat", 0.3), keyword("dog", 0.2)]]
     keywords = finder.of_dialogue(turns, [keyword("dog", 0.1)], first=4)
-    assert [(one.mention.lemma, one.score, one.turn) for one in keywords.context] == [("dog", 0.9, 5), ("cat", 0.3, 6)]
+    assert [(term.mention.lemma, term.score, term.turn) for term in keywords.context] == [("dog", 0.9, 5), ("cat", 0.3, 6)]
     assert keywords.response[0].turn is None
