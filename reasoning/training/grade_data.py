@@ -107,7 +107,7 @@ def find_keywords(
         mentions.update(zip(block, linker.link_batch(block), strict=True))
         progress("keywords", min(start + 2000, len(texts)), len(texts))
     idf = IdfTable.count(mentions[text] for text in counted)
-    finder = KeywordFinder(linker, idf, threshold=config.threshold, limit=config.most, cache_size=0)
+    finder = KeywordFinder(linker, idf, threshold=config.threshold, limit=config.max_keywords, cache_size=0)
     return finder, [finder.strongest(text, mentions[text]) for text in texts]
 
 

@@ -21,7 +21,7 @@ from annotated_types import Ge, Gt, Le
 from ...graph.errors import InputError
 from ...graph.schema import Unfit, load_strictly
 
-FORMER = {"copies": "copy_share", "elsewhere": "cross_corpus_weights"}
+FORMER = {"copies": "copy_share", "elsewhere": "cross_corpus_weights", "most": "max_keywords"}
 """Former names of keys, which the facts of shipped models still have."""
 
 Count = Annotated[int, Ge(1)]
@@ -355,7 +355,7 @@ class GradeNetworkRecipe(Recipe):
     pair: Count = setting(128, "width of a text in the frozen branch")
     pooling: Literal["mean", "first"] = setting("mean", "of the tokens of a tuned encoder")
     threshold: NonNegative = setting(0.15, "smallest tf-idf of a keyword")
-    most: Count = setting(16, "largest number of keywords of a turn")
+    max_keywords: Count = setting(16, "largest number of keywords of a dialogue")
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,9 @@ class Grade(BatchScoring):
         self.graph = graph
         self.encoder = encoder
         linker = Linker(graph, analyser, pos=POS, max_words=1, cache_size=_CACHE_SIZE)
-        self.finder = KeywordFinder(linker, checkpoint.idf, threshold=config.threshold, limit=config.most, cache_size=_CACHE_SIZE)
+        self.finder = KeywordFinder(
+            linker, checkpoint.idf, threshold=config.threshold, limit=config.max_keywords, cache_size=_CACHE_SIZE
+        )
         self.around = Neighbourhood(graph, vectors, limits=config.limits)
         self._tokenizer = _own_tokenizer(checkpoint) if config.utterance == "tuned" else None
         self._lock = threading.Lock()

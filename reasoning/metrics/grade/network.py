@@ -106,6 +106,10 @@ def drop_edges(adjacency: Tensor, share: float, generator: torch.Generator) -> T
     return upper + upper.transpose(1, 2)
 
 
+_FORMER = {"most": "max_keywords"}
+"""Settings that checkpoints of earlier versions have under another name."""
+
+
 @dataclass(frozen=True, slots=True)
 class GradeConfig(Json):
     """Configuration of a checkpoint; part of its digest."""
@@ -126,11 +130,12 @@ class GradeConfig(Json):
     head: tuple[int, ...] = (128, 64)  # widths of the hidden layers of the head (eq. 11)
     pair: int = 128  # width of a text in the frozen branch
     pooling: str = "mean"  # of the tuned branch's tokens, `mean` or `first`, that is [CLS]
-    threshold: float = 0.15  # threshold, most: of keywords
-    most: int = 16
+    threshold: float = 0.15  # keywords have a higher score
+    max_keywords: int = 16  # of a dialogue
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> GradeConfig:
+        row = {_FORMER.get(name, name): value for name, value in row.items()}
         if set(row) != {field.name for field in fields(cls)}:
             raise ValueError("its settings are not those of a GRADE model")
         return cls(**{**row, **{name: tuple(int(value) for value in row[name]) for name in ("limits", "head")}})

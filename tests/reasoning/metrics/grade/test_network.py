@@ -175,6 +175,8 @@ def test_ablations_have_their_shapes() -> None:
     with pytest.raises(ValueError, match="settings"):
         GradeConfig.from_dict({"hidden": 3})
     assert GradeConfig.from_dict(CONFIG.to_dict()) == CONFIG
+    former = {"most" if name == "max_keywords" else name: value for name, value in CONFIG.to_dict().items()}
+    assert GradeConfig.from_dict(former) == CONFIG
 
 
 def test_the_graphs_vector_is_the_elu_of_the_projected_mean(model: GradeModel) -> None:
