@@ -21,7 +21,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return below.parent
 
 
-def found() -> Config:
+def required_config() -> Config:
     settings = find_config()
     assert settings is not None
     return settings
@@ -34,12 +34,12 @@ def test_without_a_file_there_are_no_settings(project: Path) -> None:
 
 def test_the_nearest_file_applies_alone(project: Path) -> None:
     (project / "tacit.toml").write_text('graph = "full/graph"\nmetrics = ["length"]\n')
-    assert found().path == project / "tacit.toml"
-    assert found().graph == str(project / "full" / "graph"), "a path is relative to the file"
+    assert required_config().path == project / "tacit.toml"
+    assert required_config().graph == str(project / "full" / "graph"), "a path is relative to the file"
     (project / "below" / "pyproject.toml").write_text('[tool.tacit]\nmetrics = ["association"]\n')
-    assert (found().metrics, found().graph) == (("association",), None)
+    assert (required_config().metrics, required_config().graph) == (("association",), None)
     (project / "below" / "tacit.toml").write_text("")
-    assert (found().path, found().metrics) == (project / "below" / "tacit.toml", ())
+    assert (required_config().path, required_config().metrics) == (project / "below" / "tacit.toml", ())
 
 
 def test_values(project: Path) -> None:
@@ -47,7 +47,7 @@ def test_values(project: Path) -> None:
         '[tool.tacit]\ngraph = "bolt://localhost:7687"\n'
         '[tool.tacit.options.grounding]\nmax_hops = 3\nvectors = "./v.bin"\n[tool.tacit.options.accent]\nprofile = "paper"\n'
     )
-    settings = found()
+    settings = required_config()
     assert settings.graph == "bolt://localhost:7687"
     assert settings.options == {
         "grounding": {"max_hops": 3, "vectors": str(project / "v.bin")}, "accent": {"profile": "paper"},
@@ -57,7 +57,7 @@ def test_values(project: Path) -> None:
 def test_a_home_directory_is_expanded(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(project / "home"))
     (project / "tacit.toml").write_text('graph = "~/graphs/full"\n')
-    assert found().graph == str(project / "home" / "graphs" / "full")
+    assert required_config().graph == str(project / "home" / "graphs" / "full")
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_a_named_file_applies_instead(project: Path, monkeypatch: pytest.MonkeyP
     other = project / "other.toml"
     other.write_text('metrics = ["association"]\n')
     monkeypatch.setenv("TACIT_CONFIG", str(other))
-    assert found().metrics == ("association",)
+    assert required_config().metrics == ("association",)
     monkeypatch.setenv("TACIT_CONFIG", os.devnull)
-    assert found().metrics == ()
+    assert required_config().metrics == ()
     monkeypatch.setenv("TACIT_CONFIG", str(project / "none.toml"))
     with pytest.raises(InputError, match=r"none\.toml cannot be read: No such file"):
         find_config()

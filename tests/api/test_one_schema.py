@@ -18,7 +18,7 @@ from tacit.graph.schema import dump
 from tacit.reasoning import Reasoner
 
 from tests.api.conftest import Tacit
-from tests.api.server.conftest import HISTORY, RESPONSE, Asked
+from tests.api.server.conftest import HISTORY, RESPONSE, InProcessClient
 from tests.api.server.conftest import service as service
 
 EVENT = "PersonX cooks dinner for PersonY"
@@ -31,11 +31,11 @@ def reasoner(sample_graph: str) -> Iterator[Reasoner]:
 
 
 @pytest.fixture
-def ask(service: Callable[..., Asked]) -> Asked:
+def ask(service: Callable[..., InProcessClient]) -> InProcessClient:
     return service()
 
 
-def of_client(ask: Asked, call: Callable[[AsyncClient], Any]) -> Any:
+def of_client(ask: InProcessClient, call: Callable[[AsyncClient], Any]) -> Any:
     """Return the client's answer over the application in this process."""
     import asyncio
 
@@ -65,7 +65,7 @@ ITEM = {"id": "dinner", "history": HISTORY, "response": RESPONSE}
 
 
 @pytest.mark.parametrize("explain", [False, True])
-def test_score_rows_and_evidence(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path, explain: bool) -> None:
+def test_score_rows_and_evidence(tacit: Tacit, ask: InProcessClient, sample_graph: str, tmp_path: Path, explain: bool) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text(json.dumps(ITEM) + "\n" + json.dumps(ITEM | {"id": "2", "response": ""}) + "\n", encoding="utf-8")
     words = ["--explain"] if explain else []
@@ -81,7 +81,7 @@ def test_score_rows_and_evidence(tacit: Tacit, ask: Asked, sample_graph: str, tm
     assert [row.get("evidence") is not None for row in shown] == [explain, explain]
 
 
-def test_explanations(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+def test_explanations(tacit: Tacit, ask: InProcessClient, sample_graph: str, tmp_path: Path) -> None:
     output = tmp_path / "told.json"
     words = ["--metrics", "grounding,length", "--graph", sample_graph, "--output", output, "-q"]
     turns = [word for turn in HISTORY for word in ("--history", turn)]
@@ -95,7 +95,7 @@ def test_explanations(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Pat
     assert [*drawn["grounding"]] == [*answer["grounding"], "svg"]
 
 
-def test_neighbours_paths_and_tails(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
+def test_neighbours_paths_and_tails(tacit: Tacit, ask: InProcessClient, sample_graph: str) -> None:
     answer = ask("GET", "/v1/neighbours", params={"concept": "dog", "limit": 5}).json()["neighbours"]
     rows = of_client(ask, lambda client: client.neighbours("dog", limit=5))
     agree(tacit("neighbours", sample_graph, "dog", "--limit", 5, "--json").json, answer, [dump(entry) for entry in rows])
@@ -112,7 +112,7 @@ def test_neighbours_paths_and_tails(tacit: Tacit, ask: Asked, sample_graph: str)
     assert isinstance(of_client(ask, lambda client: client.complete("do"))[0], Completion)
 
 
-def test_inferences(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+def test_inferences(tacit: Tacit, ask: InProcessClient, sample_graph: str, tmp_path: Path) -> None:
     turns = ["I cooked dinner for you.", "Thank you!"]
     file = tmp_path / "dialogue.jsonl"
     file.write_text(json.dumps({"turns": turns}))
@@ -122,7 +122,7 @@ def test_inferences(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path)
     agree(shown["turns"], answer, [turn.to_dict() for turn in turns_answered])
 
 
-def test_choices(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+def test_choices(tacit: Tacit, ask: InProcessClient, sample_graph: str, tmp_path: Path) -> None:
     instance = Instance(
         "d", ["A: I cooked dinner for you."], "I cooked dinner for you.", "motivation", ["He is kind.", "He hates food."]
     )
@@ -146,14 +146,14 @@ def test_choices(tacit: Tacit, ask: Asked, sample_graph: str, tmp_path: Path) ->
     agree(shown, ask("POST", "/v1/choose", json=body).json(), of_client(ask, lambda client: client.choose(instance)).to_dict())
 
 
-def test_rows_of_cypher_and_the_cookbook(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
+def test_rows_of_cypher_and_the_cookbook(tacit: Tacit, ask: InProcessClient, sample_graph: str) -> None:
     body = {"query": "used_for", "parameters": {"concept": "knife"}}
     answer = ask("POST", "/v1/cypher", json=body).json()["rows"]
     rows = of_client(ask, lambda client: client.cypher("used_for", {"concept": "knife"}))
     agree(tacit("cypher", sample_graph, "used_for", "--param", "concept=knife", "--json").json, answer, rows.records())
 
 
-def test_the_graph_and_the_metrics(tacit: Tacit, ask: Asked, sample_graph: str) -> None:
+def test_the_graph_and_the_metrics(tacit: Tacit, ask: InProcessClient, sample_graph: str) -> None:
     shown, answer = tacit("info", sample_graph, "--json").json, ask("GET", "/v1/info").json()
     agree(answer, dump(of_client(ask, lambda client: client.info())))
     shared = ["digest", "concepts", "events", "assertions", "relations"]
@@ -162,7 +162,7 @@ def test_the_graph_and_the_metrics(tacit: Tacit, ask: Asked, sample_graph: str) 
     agree({name: listed[name] for name in answer["metrics"]}, {name: row["summary"] for name, row in answer["metrics"].items()})
 
 
-def test_the_api_description_has_the_names_of_the_answers(ask: Asked, sample_graph: str) -> None:
+def test_the_api_description_has_the_names_of_the_answers(ask: InProcessClient, sample_graph: str) -> None:
     schemas = ask("GET", "/openapi.json").json()["components"]["schemas"]
     with open_graph(sample_graph) as graph:
         neighbour, path, tail = graph.neighbours("/c/en/dog", 1, 1)[0], _path(graph), graph.tails(EVENT, None, 1)[0]

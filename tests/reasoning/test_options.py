@@ -36,8 +36,8 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
         "None": [None],
     }
     allowed = [repr(value) for kind in kinds for value in right.get(kind, [])]
-    for one in kinds:
-        for value in wrong[one]:
+    for kind in kinds:
+        for value in wrong[kind]:
             if (
                 repr(value) not in allowed
                 and not ("str" in kinds and isinstance(value, str))

@@ -32,8 +32,8 @@ def test_a_row_that_fits_has_one_line() -> None:
 
 
 @given(st.integers(0, 40), st.integers(1, 9_000), st.integers(0, 5))
-def test_pages_are_together_the_whole(lines: int, length: int, rest: int) -> None:
-    text = "\n".join("x" * length for _ in range(lines)) + "y" * rest
+def test_pages_are_together_the_whole(lines: int, length: int, last_length: int) -> None:
+    text = "\n".join("x" * length for _ in range(lines)) + "y" * last_length
     parts, offset = [], 0
     while True:
         shown, following = page(text, offset)

@@ -27,7 +27,7 @@ from tacit.reasoning import Reasoner
 from tacit.reasoning.event_links import link_events
 
 from tests.api.agents.conftest import Connected, connected, text_of
-from tests.api.server.conftest import HISTORY, RESPONSE, Asked
+from tests.api.server.conftest import HISTORY, RESPONSE, InProcessClient
 
 EVENT = "PersonX cooks dinner for PersonY"
 ITEM = {"history": HISTORY, "response": RESPONSE}
@@ -130,7 +130,7 @@ def whole(near: Connected, tool: str, arguments: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize(("tool", "arguments", "method", "path", "content"), ANSWERS, ids=[name[0] for name in ANSWERS])
 def test_an_answer_is_the_services(
-    near: Connected, ask: Asked, tool: str, arguments: dict[str, Any], method: str, path: str, content: dict[str, Any]
+    near: Connected, ask: InProcessClient, tool: str, arguments: dict[str, Any], method: str, path: str, content: dict[str, Any]
 ) -> None:
     answer = ask(method, path, **content)
     assert answer.status_code == 200, answer.text
@@ -193,7 +193,7 @@ def test_what_an_attribute_is_comes_from_the_docstring() -> None:
 def ask(reasoner: Reasoner, index: KnowledgeGraph) -> Any:
     """The service itself, in this process."""
     app = create_app(reasoner, index)
-    yield Asked(app)
+    yield InProcessClient(app)
     app.state.service.close()
 
 
@@ -218,7 +218,7 @@ def test_results_are_short(near: Connected, tool: str, arguments: dict[str, Any]
         assert near.call(tool, **arguments, detail=True).meta["characters"] > result.meta["characters"]
 
 
-def test_a_long_result_has_pages(near: Connected, ask: Asked) -> None:
+def test_a_long_result_has_pages(near: Connected, ask: InProcessClient) -> None:
     query = "MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY r.id"
     answer = ask("POST", "/v1/cypher", json={"query": query, "limit": 150}).json()
     assert whole(near, "cypher", {"query": query, "limit": 150}) == answer

@@ -58,7 +58,7 @@ def type_(graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     return typed
 
 
-def said(outcome: Outcome, status: int, sentence: str) -> None:
+def assert_fails_with(outcome: Outcome, status: int, sentence: str) -> None:
     """The command left with ``status``, printed no data, and said ``sentence`` and nothing else."""
     assert (outcome.status, outcome.out) == (status, ""), outcome
     assert re.fullmatch(re.escape(sentence).replace("…", ".*"), outcome.err.strip()), outcome.err
@@ -66,7 +66,7 @@ def said(outcome: Outcome, status: int, sentence: str) -> None:
 
 def test_the_wrong_file_is_loaded(type_: Type) -> None:
     Path("atomic.tsv").write_text("PersonX eats\txWant\tto drink\n")
-    said(
+    assert_fails_with(
         type_("tacit load conceptnet atomic.tsv --into new-graph --quiet"), 2,
         "tacit: atomic.tsv has no row that can be loaded: …; this looks like ATOMIC-2020 (three tab-separated columns); "
         "load it with: tacit load atomic2020 atomic.tsv --into GRAPH",
@@ -77,7 +77,7 @@ def test_the_wrong_file_is_loaded(type_: Type) -> None:
 def test_a_download_was_cut_short(type_: Type) -> None:
     whole = gzip.compress(GOOD.encode() * 40, 0)
     Path("cut.jsonl.gz").write_bytes(whole[: len(whole) // 2])
-    said(
+    assert_fails_with(
         type_("tacit score cut.jsonl.gz --metrics length --output scores.jsonl --quiet"), 1,
         "tacit: cut.jsonl.gz ends early, at record 20 (truncated gzip): the 19 rows before that are kept in "
         "⟨here⟩/scores.jsonl.partial; get the complete file and run the same command with --resume",
@@ -88,7 +88,7 @@ def test_a_download_was_cut_short(type_: Type) -> None:
 
 
 def test_a_metric_is_misspelt(type_: Type) -> None:
-    said(
+    assert_fails_with(
         type_("tacit score talk.jsonl --graph my-graph --metrics groundin"), 2,
         "tacit: unknown metric 'groundin'; did you mean grounding?",
     )  # fmt: skip
@@ -118,25 +118,25 @@ def test_a_metric_is_misspelt(type_: Type) -> None:
     ],
 )
 def test_the_sentence_says_what_to_write(type_: Type, line: str, sentence: str) -> None:
-    said(type_(line), 2, f"tacit: {sentence}")
+    assert_fails_with(type_(line), 2, f"tacit: {sentence}")
 
 
 def test_an_option_has_the_wrong_type(type_: Type) -> None:
-    said(
+    assert_fails_with(
         type_("tacit score talk.jsonl --graph my-graph -O grounding.max_hops=abc"), 2,
         "tacit: the option max_hops of grounding must be a whole number from 0 to 6, not 'abc'",
     )  # fmt: skip
 
 
 def test_there_is_no_graph_at_the_path(type_: Type) -> None:
-    said(
+    assert_fails_with(
         type_("tacit neighbours mygraph dog"), 2,
         "tacit: there is no graph at mygraph; make one with: tacit load conceptnet FILE --into mygraph",
     )  # fmt: skip
 
 
 def test_the_graph_is_not_named(type_: Type) -> None:
-    said(
+    assert_fails_with(
         type_("tacit score talk.jsonl --metrics grounding"), 2,
         "tacit: the metric grounding needs a graph; give one with --graph or TACIT_GRAPH, "
         "or use a metric that needs none: --metrics coherence",
@@ -156,7 +156,7 @@ def test_a_dialogue_has_one_turn_and_a_response_is_null(type_: Type) -> None:
 
 def test_a_column_has_another_name(type_: Type) -> None:
     Path("talk.csv").write_text("prompt,answer\nMy dog is sad.,Take him for a walk.\n")
-    said(
+    assert_fails_with(
         type_("tacit score talk.csv --metrics length"), 2,
         "tacit: talk.csv has the columns prompt, answer; wanted are history (or context) and response, or turns, or messages",
     )  # fmt: skip
@@ -181,7 +181,7 @@ def test_neo4j_is_not_running(type_: Type, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_concept_is_unknown(type_: Type) -> None:
-    said(
+    assert_fails_with(
         type_("tacit paths my-graph dog flibbertigibbet"), 2,
         "tacit: 'flibbertigibbet' is not a concept of my-graph; try another word, --language, or a concept URI such as /c/en/dog",
     )  # fmt: skip
@@ -201,7 +201,7 @@ def test_a_run_is_stopped_and_goes_on(type_: Type, monkeypatch: pytest.MonkeyPat
 
         patch.setattr(WorkFolder, "keep", keep_two)
         stopped = type_(command)
-    said(
+    assert_fails_with(
         stopped, 130,
         "stopped; 4 rows are kept in ⟨here⟩/scores.jsonl.partial; continue with the same command and --resume",
     )  # fmt: skip

@@ -176,13 +176,13 @@ def test_a_service_that_is_away_is_neither_alive_nor_ready() -> None:
 
 
 @given(st.integers(1, 60), st.floats(0, 1e6), st.sampled_from([None, "0", "3", "soon", "-1", "1e9", "", "٣"]))
-def test_waits_stay_within_their_bounds(attempt: int, spent: float, asked: str | None) -> None:
+def test_waits_stay_within_their_bounds(attempt: int, spent: float, retry_after_header: str | None) -> None:
     policy = RetryPolicy()
-    wait = policy.wait(attempt, spent, asked)
+    wait = policy.wait(attempt, spent, retry_after_header)
     if attempt > policy.retries:
         assert wait is None
     elif wait is not None:
-        assert 0 <= wait - retry_after(asked) <= min(policy.longest, policy.first * 2 ** (attempt - 1)) + 1e-9
+        assert 0 <= wait - retry_after(retry_after_header) <= min(policy.longest, policy.first * 2 ** (attempt - 1)) + 1e-9
         assert spent + wait <= policy.seconds
 
 

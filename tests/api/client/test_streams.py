@@ -64,14 +64,14 @@ class Crowd:
     """Scores, later requests first, and counts how many are under way at a time."""
 
     def __init__(self) -> None:
-        self.now = self.most = self.number = 0
+        self.now = self.max_concurrent = self.number = 0
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path == "/v1/info":
             return scored(request)
         self.now += 1
         self.number += 1
-        self.most = max(self.most, self.now)
+        self.max_concurrent = max(self.max_concurrent, self.now)
         await asyncio.sleep(0.004 if self.number % 2 else 0)
         self.now -= 1
         return scored(request)
@@ -85,7 +85,7 @@ def test_several_requests_are_under_way_and_rows_keep_their_order() -> None:
             return [row.id async for row in client.score_items(items(95), batch_size=5, concurrency=3)]
 
     assert asyncio.run(ask()) == list(range(95))
-    assert (crowd.number, crowd.most) == (19, 3)
+    assert (crowd.number, crowd.max_concurrent) == (19, 3)
 
 
 def test_a_stream_that_is_left_ends_its_requests() -> None:

@@ -33,7 +33,7 @@ from tacit.graph import InputError  # noqa: E402
 ROOT = Path(__file__).parents[3]
 
 
-def said(text: str) -> ModelOutput:
+def model_output(text: str) -> ModelOutput:
     """An output of the mock model, with its use of tokens: else it would count them with a vocabulary from the network."""
     output = ModelOutput.from_content("mockllm/model", text)
     output.usage = ModelUsage()
@@ -42,7 +42,7 @@ def said(text: str) -> ModelOutput:
 
 def run(samples: list[Sample], outputs: list[str], scorer: Any, **task: Any) -> Any:
     """Return the log of an evaluation in which the model says ``outputs`` in order."""
-    model = get_model("mockllm/model", custom_outputs=[said(text) for text in outputs])
+    model = get_model("mockllm/model", custom_outputs=[model_output(text) for text in outputs])
     (log,) = eval(Task(dataset=samples, scorer=scorer, **task), model=model, display="none", max_samples=1)
     assert log.status == "success", log.error
     return log

@@ -110,7 +110,7 @@ def test_a_link_holds_the_question_and_does_not_score_it(visit: Visit) -> None:
     tab.wait_for_function("() => document.getElementById('score-status').textContent.startsWith('The link is copied')")
     link = tab.evaluate("navigator.clipboard.readText()")
     tab.goto("about:blank")
-    already = len(visit.asked)
+    already = len(visit.requested_urls)
     tab.goto(link)
     tab.wait_for_selector("#metrics input", state="attached")
     assert tab.input_value("#history") == f"I am so hungry.\n{EVIL}"
@@ -119,7 +119,7 @@ def test_a_link_holds_the_question_and_does_not_score_it(visit: Visit) -> None:
     assert tab.is_checked("input[value=grounding]")
     assert not tab.is_checked("input[value=commonsense]")
     assert tab.title() == "Score · tacit"
-    requests = visit.asked[already:]
+    requests = visit.requested_urls[already:]
     assert not [address for address in requests if "explain" in address or "hungry" in address]
     score(tab)
     assert tab.locator("#score-results tbody th").first.inner_text() == "grounding"

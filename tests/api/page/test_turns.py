@@ -131,12 +131,12 @@ def test_a_link_names_the_turn_and_nothing_is_asked_before_it_is_chosen(visit: V
     tab.wait_for_function("() => document.getElementById('score-status').textContent.startsWith('The link is copied')")
     link = tab.evaluate("navigator.clipboard.readText()")
     tab.goto("about:blank")
-    already = len(visit.asked)
+    already = len(visit.requested_urls)
     tab.goto(link)
     tab.wait_for_selector("#metrics input", state="attached")
     assert tab.locator(".turn[aria-pressed=true]").all_inner_texts() == ["Thank you!"]
     assert tab.inner_text("#turn-status") == "The link asks about turn 2: choose it to see the answers."
-    assert not [address for address in visit.asked[already:] if "infer" in address or "explain" in address]
+    assert not [address for address in visit.requested_urls[already:] if "infer" in address or "explain" in address]
     for turn in (7, -1, "0"):
         question = {"history": ["I am hungry."], "response": "Eat.", "turn": turn}
         visit.go(f"#/score/{quote(json.dumps(question), safe='')}")

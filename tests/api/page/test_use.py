@@ -74,7 +74,7 @@ def test_two_responses_are_compared_in_one_request(visit: Visit, reasoner: Reaso
     text = "<b>The library</b> has an interesting book for the exam."
     tab.keyboard.type(text)
     score(tab)
-    requests = [address for address in visit.asked if address.endswith("/v1/explain")]
+    requests = [address for address in visit.requested_urls if address.endswith("/v1/explain")]
     assert len(requests) == 1
     history, response = tab.input_value("#history").split("\n"), tab.input_value("#response")
     values = [reasoner.explain(history, drawing)["grounding"].score.value for drawing in (response, text)]

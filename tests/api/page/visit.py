@@ -19,11 +19,11 @@ class Visit:
         self.url = url
         self.tab: Page = context.new_page()
         self.faults: list[str] = []
-        self.asked: list[str] = []
+        self.requested_urls: list[str] = []
         self.tab.set_default_timeout(30_000)
         self.tab.on("pageerror", lambda error: self.faults.append(str(error)))
         self.tab.on("console", lambda message: self.faults.append(message.text) if "Content Security" in message.text else None)
-        context.on("request", lambda request: self.asked.append(request.url))
+        context.on("request", lambda request: self.requested_urls.append(request.url))
 
     def go(self, view: str = "") -> Page:
         """Open a view and wait until it shows what it has."""
@@ -38,8 +38,8 @@ class Visit:
     def check(self) -> None:
         """Nothing of what must not happen has happened."""
         assert not self.faults
-        elsewhere = [address for address in self.asked if not address.startswith((self.url, "data:"))]
-        assert self.asked
+        elsewhere = [address for address in self.requested_urls if not address.startswith((self.url, "data:"))]
+        assert self.requested_urls
         assert not elsewhere
 
 

@@ -25,8 +25,8 @@ RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
 PROGRAM = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
 
 
-class Asked:
-    """An application that is asked in this process, one request after the other."""
+class InProcessClient:
+    """HTTP client of an application in this process, without a socket."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -62,14 +62,14 @@ def reasoner(index: KnowledgeGraph) -> Reasoner:
 
 
 @pytest.fixture
-def service(reasoner: Reasoner) -> Iterator[Callable[..., Asked]]:
+def service(reasoner: Reasoner) -> Iterator[Callable[..., InProcessClient]]:
     """A maker of applications over the reasoner, with settings of the test's own."""
     applications: list[Any] = []
 
-    def make(served: Reasoner = reasoner, **settings: Any) -> Asked:
+    def make(served: Reasoner = reasoner, **settings: Any) -> InProcessClient:
         keys, logging = settings.pop("keys", None), settings.pop("logging", False)
         applications.append(create_app(served, settings=Settings(**settings), keys=keys, logging=logging))
-        return Asked(applications[-1])
+        return InProcessClient(applications[-1])
 
     yield make
     for app in applications:
@@ -77,7 +77,7 @@ def service(reasoner: Reasoner) -> Iterator[Callable[..., Asked]]:
 
 
 @pytest.fixture
-def ask(service: Callable[..., Asked]) -> Asked:
+def ask(service: Callable[..., InProcessClient]) -> InProcessClient:
     """An application with the default settings."""
     return service()
 

@@ -24,12 +24,12 @@ from tacit.reasoning.base import Piece
 from tacit.reasoning.event_links import link_events
 
 from tests.api import service_callers as services
-from tests.api.server.conftest import Asked
+from tests.api.server.conftest import InProcessClient
 
 EVENT = "PersonX cooks dinner for PersonY"
 
 
-def test_concepts_and_their_neighbours(ask: Asked, index: KnowledgeGraph) -> None:
+def test_concepts_and_their_neighbours(ask: InProcessClient, index: KnowledgeGraph) -> None:
     rows = [dump(neighbour) for neighbour in index.neighbours("/c/en/dog", 1, 10)]
     for text in ("dog", "the dogs", "/c/en/dog", "%2Fc%2Fen%2Fdog"):
         answer = ask("GET", f"/v1/concepts/{text}").json()
@@ -40,14 +40,14 @@ def test_concepts_and_their_neighbours(ask: Asked, index: KnowledgeGraph) -> Non
     assert some == [dump(neighbour) for neighbour in index.neighbours("/c/en/dog", 1, 10, ["IsA", "UsedFor"])]
 
 
-def test_prefixes_are_completed_in_order(ask: Asked) -> None:
+def test_prefixes_are_completed_in_order(ask: InProcessClient) -> None:
     texts = [concept["text"] for concept in ask("GET", "/v1/concepts", params={"prefix": "ca", "limit": 4}).json()["concepts"]]
     assert len(texts) == 4
     assert texts == sorted(texts)
     assert all(text.startswith("ca") for text in texts)
 
 
-def test_hops_from_one_concept_to_others(ask: Asked, index: KnowledgeGraph) -> None:
+def test_hops_from_one_concept_to_others(ask: InProcessClient, index: KnowledgeGraph) -> None:
     others = ["bone", "the dogs", "doctor", "/c/en/bone"]
     rows = ask("GET", "/v1/hops", params={"source": "dog", "target": others}).json()["hops"]
     expected = index.hop_distances(["dog"], others)[0].tolist()
@@ -62,7 +62,7 @@ def test_hops_from_one_concept_to_others(ask: Asked, index: KnowledgeGraph) -> N
     assert (outcome.status_code, outcome.json()["detail"]) == (422, "there are 101 targets; give at most 100 at once")
 
 
-def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None:
+def test_paths_carry_their_assertions(ask: InProcessClient, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 2}).json()["paths"]
     paths = index.paths("/c/en/dog", "/c/en/doctor", 6, 2)
     assert [(row["text"], row["hops"], row["strength"], tuple(row["nodes"])) for row in answer] == [
@@ -75,7 +75,7 @@ def test_paths_carry_their_assertions(ask: Asked, index: KnowledgeGraph) -> None
     assert (same["hops"], same["strength"], same["steps"]) == (0, None, [])
 
 
-def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:
+def test_tails_of_an_event(ask: InProcessClient, index: KnowledgeGraph) -> None:
     answer = ask("GET", "/v1/tails", params={"head": EVENT, "relation": "xIntent"}).json()
     assert answer == {"tails": [dump(tail) for tail in index.tails(EVENT, "xIntent")]}
     assert answer["tails"]
@@ -83,11 +83,11 @@ def test_tails_of_an_event(ask: Asked, index: KnowledgeGraph) -> None:
     assert (unknown.status_code, unknown.json()) == (200, {"tails": []})
 
 
-def test_links_are_followed(ask: Asked, sample_graph: str, tmp_path: Path) -> None:
+def test_links_are_followed(ask: InProcessClient, sample_graph: str, tmp_path: Path) -> None:
     shutil.copytree(sample_graph, tmp_path / "linked")
     with open_graph(tmp_path / "linked") as graph:
         link_events(graph)
-        linked = Asked(create_app(Reasoner(graph, ["length"]), graph))
+        linked = InProcessClient(create_app(Reasoner(graph, ["length"]), graph))
         concept = next(link.tail for link in graph.links() if link.head == event_uri(EVENT))
         tails = linked("GET", "/v1/concept-tails", params={"concept": concept, "limit": 3}).json()
         expected = graph.concept_tails(concept, None, 3)
@@ -124,13 +124,13 @@ def test_links_are_followed(ask: Asked, sample_graph: str, tmp_path: Path) -> No
         ("/v1/score", 405),
     ],
 )
-def test_what_is_not_there_or_cannot_be(ask: Asked, path: str, status: int) -> None:
+def test_what_is_not_there_or_cannot_be(ask: InProcessClient, path: str, status: int) -> None:
     answer = ask("GET", path)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
     assert answer.json()["status"] == status
 
 
-def test_a_misspelt_name_is_answered_with_what_is_like_it(ask: Asked) -> None:
+def test_a_misspelt_name_is_answered_with_what_is_like_it(ask: InProcessClient) -> None:
     assert ask("GET", "/v1/paths?source=dog&target=pianno").json()["detail"] == (
         "'pianno' is not a concept of this graph; did you mean piano?"
     )
@@ -139,7 +139,7 @@ def test_a_misspelt_name_is_answered_with_what_is_like_it(ask: Asked) -> None:
     )
 
 
-def test_cypher_and_the_cookbook(ask: Asked, index: KnowledgeGraph) -> None:
+def test_cypher_and_the_cookbook(ask: InProcessClient, index: KnowledgeGraph) -> None:
     text = "MATCH (a:Concept {text: $word})-[r]->(b) RETURN type(r) AS relation, b.text AS tail ORDER BY relation, tail"
     answer = ask("POST", "/v1/cypher", json={"query": text, "parameters": {"word": "dog"}, "limit": 3}).json()
     result = index.run(text, {"word": "dog"}, limit=3)
@@ -173,19 +173,19 @@ def test_cypher_and_the_cookbook(ask: Asked, index: KnowledgeGraph) -> None:
         ({"query": "RETURN 1 AS one", "timeout": 0}, 422, "invalid-body"),
     ],
 )
-def test_cypher_that_is_refused(ask: Asked, body: Any, status: int, kind: str) -> None:
+def test_cypher_that_is_refused(ask: InProcessClient, body: Any, status: int, kind: str) -> None:
     answer = ask("POST", "/v1/cypher", json=body)
     assert (answer.status_code, answer.json()["type"]) == (status, f"urn:tacit:problem:{kind}"), answer.text
 
 
-def test_a_query_out_of_time_is_a_504_and_is_counted(ask: Asked) -> None:
+def test_a_query_out_of_time_is_a_504_and_is_counted(ask: InProcessClient) -> None:
     slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
     answer = ask("POST", "/v1/cypher", json={"query": slow, "timeout": 0.3})
     assert (answer.status_code, answer.json()["type"]) == (504, "urn:tacit:problem:query-timeout")
     assert "tacit_cypher_timeouts_total 1.0" in ask("GET", "/metrics").text
 
 
-def test_too_many_queries_at_once_are_turned_away(service: Callable[..., Asked]) -> None:
+def test_too_many_queries_at_once_are_turned_away(service: Callable[..., InProcessClient]) -> None:
     ask = service(cypher_threads=1, waiting_queries=1)
     slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
     answers = ask.together([("POST", "/v1/cypher", {"query": slow, "timeout": 0.5})] * 4)
@@ -200,7 +200,7 @@ def test_the_graph_runs_as_many_queries_at_once_as_the_settings_say(tmp_path: Pa
         assert graph.store._queries_at_once == 3
 
 
-def test_info_tells_what_is_served(ask: Asked, index: KnowledgeGraph) -> None:
+def test_info_tells_what_is_served(ask: InProcessClient, index: KnowledgeGraph) -> None:
     info = ask("GET", "/v1/info").json()
     assert info["graph"]["digest"] == index.manifest().digest
     assert info["graph"]["concepts"] == index.counts().concepts
@@ -213,7 +213,7 @@ NEEDS_LINKS = {"/v1/concept-tails"}
 """Routes that the sample graph, whose events are not linked, cannot answer."""
 
 
-def test_the_examples_of_the_document_work(ask: Asked) -> None:
+def test_the_examples_of_the_document_work(ask: InProcessClient) -> None:
     document = ask("GET", "/openapi.json").json()
     tried = 0
     for path, methods in document["paths"].items():
@@ -239,7 +239,7 @@ def test_the_examples_of_the_document_work(ask: Asked) -> None:
     assert json.loads(json.dumps(document)) == document
 
 
-def test_paths_have_one_form_everywhere(ask: Asked, index: KnowledgeGraph) -> None:
+def test_paths_have_one_form_everywhere(ask: InProcessClient, index: KnowledgeGraph) -> None:
     """What the service gives holds what the evidence of a score holds, and the client reads both."""
     [path, *_] = index.paths("/c/en/dog", "/c/en/doctor", 6, 1)
     [row] = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 1}).json()["paths"]

@@ -14,13 +14,13 @@ from tacit.reasoning import Reasoner
 from tacit.reasoning.inference import TurnAnswers
 from tacit.reasoning.metrics.judgement import MODEL_FILE
 
-from tests.api.server.conftest import Asked
+from tests.api.server.conftest import InProcessClient
 from tests.reasoning.metrics.accent.tiny_judges import save_judge
 
 TURNS = ["A: I cooked dinner for you.", "B: Thank you!"]
 
 
-def test_answers_about_a_turn(ask: Asked) -> None:
+def test_answers_about_a_turn(ask: InProcessClient) -> None:
     [turn] = ask("POST", "/v1/infer", json={"dialogue": TURNS, "target": -2, "questions": ["reaction"]}).json()["turns"]
     assert (turn["turn"], turn["text"], list(turn["answers"])) == (0, "I cooked dinner for you.", ["reaction"])
     [first, *_] = turn["answers"]["reaction"]
@@ -30,7 +30,7 @@ def test_answers_about_a_turn(ask: Asked) -> None:
     assert len(ask("POST", "/v1/infer", json={"dialogue": TURNS}).json()["turns"]) == 2
 
 
-def test_answers_as_a_picture(ask: Asked) -> None:
+def test_answers_as_a_picture(ask: InProcessClient) -> None:
     body = {"dialogue": TURNS, "svg": True, "width": 500}
     first, second = ask("POST", "/v1/infer", json=body).json()["turns"]
     assert load(TurnAnswers, first).svg(500) == first["svg"]
@@ -53,13 +53,13 @@ def test_answers_as_a_picture(ask: Asked) -> None:
         ({"dialogue": ["x" * 300_000]}, "the maximum is 200,000"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(ask: Asked, body: Any, message: str) -> None:
+def test_what_is_wrong_is_one_sentence(ask: InProcessClient, body: Any, message: str) -> None:
     answer = ask("POST", "/v1/infer", json=body)
     assert answer.status_code == 422
     assert message in answer.json()["detail"]
 
 
-def test_a_service_without_a_graph_says_so(service: Callable[..., Asked]) -> None:
+def test_a_service_without_a_graph_says_so(service: Callable[..., InProcessClient]) -> None:
     answer = service(Reasoner(None, ["length"]))("POST", "/v1/infer", json={"dialogue": TURNS})
     assert answer.status_code == 404
     assert "this service has no graph" in answer.json()["detail"]
@@ -73,7 +73,7 @@ CHOICES = {
 }
 
 
-def test_choices(ask: Asked, service: Callable[..., Asked]) -> None:
+def test_choices(ask: InProcessClient, service: Callable[..., InProcessClient]) -> None:
     row = ask("POST", "/v1/choose", json=CHOICES).json()
     assert (row["id"], len(row["scores"]), row["chosen"]) == ("1", 2, [0])
     alone = service(Reasoner(None, ["length"]))("POST", "/v1/choose", json=CHOICES | {"answers": 2}).json()
@@ -88,7 +88,7 @@ def test_judges_of_a_service(sample_graph: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", model.exists)
     with open_graph(sample_graph) as graph:
-        ask = Asked(create_app(Reasoner(graph, ["length"]), judges=["graph", "yes-no"]))
+        ask = InProcessClient(create_app(Reasoner(graph, ["length"]), judges=["graph", "yes-no"]))
         answer = ask("POST", "/v1/choose", json=CHOICES)
     assert answer.status_code == 200, answer.text
     row = answer.json()
@@ -105,7 +105,7 @@ def test_judges_of_a_service(sample_graph: Path, tmp_path: Path, monkeypatch: py
         ({"choices": "one"}, "choices is a text; give a list of texts"),
     ],
 )
-def test_wrong_choices_are_one_sentence(ask: Asked, changed: Any, message: str) -> None:
+def test_wrong_choices_are_one_sentence(ask: InProcessClient, changed: Any, message: str) -> None:
     answer = ask("POST", "/v1/choose", json=CHOICES | changed)
     assert answer.status_code == 422
     assert message in answer.json()["detail"]

@@ -19,13 +19,13 @@ from tacit.api.server.keys import new_key, read_keys, write_keys
 from tacit.graph import GraphUnavailable, InputError, KnowledgeGraph
 from tacit.reasoning import Reasoner
 
-from tests.api.server.conftest import HISTORY, RESPONSE, Asked
+from tests.api.server.conftest import HISTORY, RESPONSE, InProcessClient
 from tests.api.server.test_scores import Scripted
 
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
 
 
-def test_an_id_is_kept_when_it_is_sane_and_made_when_not(ask: Asked) -> None:
+def test_an_id_is_kept_when_it_is_sane_and_made_when_not(ask: InProcessClient) -> None:
     answer = ask("GET", "/healthz", headers={"X-Request-ID": "run-7/item:3"})
     assert answer.headers["x-request-id"] == "run-7/item:3"
     ids = {ask("GET", "/healthz", headers={"X-Request-ID": header}).headers["x-request-id"] for header in ("", "a b", "x" * 200)}
@@ -33,7 +33,7 @@ def test_an_id_is_kept_when_it_is_sane_and_made_when_not(ask: Asked) -> None:
     assert all(re.fullmatch(r"[0-9a-f]{16}-[0-9a-f]{8}", request_id) for request_id in ids)
 
 
-def test_keys_open_what_is_locked(service: Callable[..., Asked], tmp_path: Path) -> None:
+def test_keys_open_what_is_locked(service: Callable[..., InProcessClient], tmp_path: Path) -> None:
     path = tmp_path / "keys"
     key, entry = new_key("alice")
     other, _ = new_key("mallory")
@@ -58,7 +58,7 @@ def test_keys_open_what_is_locked(service: Callable[..., Asked], tmp_path: Path)
 
 
 def test_a_key_that_is_taken_away_opens_nothing_more(
-    service: Callable[..., Asked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: Callable[..., InProcessClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules[Keys.__module__], "_CHECK_SECONDS", 0.0)
     path = tmp_path / "keys"
@@ -85,7 +85,7 @@ def test_files_of_keys_that_are_none(tmp_path: Path) -> None:
             new_key(name)
 
 
-def test_large_bodies_are_refused_however_they_come(service: Callable[..., Asked]) -> None:
+def test_large_bodies_are_refused_however_they_come(service: Callable[..., InProcessClient]) -> None:
     ask = service(body_bytes=1000)
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -115,7 +115,9 @@ class Waiting(Scripted):
         return super().score_batch(items, explain=explain)
 
 
-def test_a_full_queue_is_a_429_and_what_waits_is_scored_together(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
+def test_a_full_queue_is_a_429_and_what_waits_is_scored_together(
+    service: Callable[..., InProcessClient], index: KnowledgeGraph
+) -> None:
     metric = Waiting()
     ask = service(Reasoner(index, [metric]), waiting_items=6)
     request = ("POST", "/v1/score", {"items": [{"history": [], "response": "x"}]})
@@ -140,7 +142,7 @@ def test_a_full_queue_is_a_429_and_what_waits_is_scored_together(service: Callab
 
 
 def test_a_request_that_takes_too_long_is_a_504_and_leaves_the_queue(
-    service: Callable[..., Asked], index: KnowledgeGraph
+    service: Callable[..., InProcessClient], index: KnowledgeGraph
 ) -> None:
     metric = Waiting()
     ask = service(Reasoner(index, [metric]), request_seconds=0.3)
@@ -188,12 +190,12 @@ class Mortal:
 
 
 def test_a_store_that_goes_away_turns_readiness_red_until_it_is_back(
-    service: Callable[..., Asked], index: KnowledgeGraph
+    service: Callable[..., InProcessClient], index: KnowledgeGraph
 ) -> None:
     graph = Mortal(index)
     ask = service(Reasoner(graph, ["grounding"]), ready_seconds=1e-9, ping_seconds=60.0)
 
-    def asked() -> set[int]:
+    def status_codes() -> set[int]:
         answers = [
             ask("GET", "/readyz"),
             ask("POST", "/v1/score", json=ITEM),
@@ -204,28 +206,28 @@ def test_a_store_that_goes_away_turns_readiness_red_until_it_is_back(
             assert answer.status_code == 200 or int(answer.headers["retry-after"]) >= 1
         return {answer.status_code for answer in answers}
 
-    assert asked() == {200}
+    assert status_codes() == {200}
     graph.state = "gone"
-    assert asked() == {503}
+    assert status_codes() == {503}
     assert ask("GET", "/healthz").status_code == 200
     assert "tacit_graph_up 0.0" in ask("GET", "/metrics").text
     graph.state = "up"
-    assert asked() == {200}
+    assert status_codes() == {200}
     assert "tacit_graph_up 1.0" in ask("GET", "/metrics").text
     graph.state = "hangs"
     ask.app.state.service.health._timeout = 0.1
     before = graph.pings
-    assert asked() == {503}
+    assert status_codes() == {503}
     assert graph.pings == before + 1, "one question is on its way; the others are told what is known"
     ask.app.state.service.health._timeout = 60.0  # no machine is too slow for what follows
     graph.state = "up"
     graph.back.set()
     until(lambda: ask.app.state.service.health.up)
-    assert asked() == {200}
+    assert status_codes() == {200}
 
 
 def test_the_first_requests_wait_while_the_engine_of_a_large_graph_opens(
-    service: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch
+    service: Callable[..., InProcessClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = service(ping_seconds=0.05)
     health = ask.app.state.service.health
@@ -242,14 +244,16 @@ def test_the_first_requests_wait_while_the_engine_of_a_large_graph_opens(
     assert health.up
 
 
-def test_the_store_is_asked_once_a_second_however_many_want_to_know(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
+def test_the_store_is_asked_once_a_second_however_many_want_to_know(
+    service: Callable[..., InProcessClient], index: KnowledgeGraph
+) -> None:
     graph = Mortal(index)
     ask = service(Reasoner(graph, ["grounding"]), ready_seconds=60)
     ask.together([("GET", "/readyz", None)] * 50 + [("POST", "/v1/score", ITEM)] * 50)
     assert graph.pings == 1
 
 
-def test_measurements_count_requests_batches_and_items(ask: Asked) -> None:
+def test_measurements_count_requests_batches_and_items(ask: InProcessClient) -> None:
     ask("POST", "/v1/score", json={"items": [{"history": [], "response": "x"}] * 3})
     ask("POST", "/v1/score", json={})
     ask("GET", "/v1/concepts/dog")
@@ -270,7 +274,7 @@ def test_measurements_count_requests_batches_and_items(ask: Asked) -> None:
 
 @pytest.mark.parametrize("log_text", [False, True])
 def test_the_log_holds_texts_only_when_told_to(
-    service: Callable[..., Asked], index: KnowledgeGraph, capfd: pytest.CaptureFixture[str], log_text: bool
+    service: Callable[..., InProcessClient], index: KnowledgeGraph, capfd: pytest.CaptureFixture[str], log_text: bool
 ) -> None:
     ask = service(Reasoner(index, [Scripted(), "grounding"]), logging=True, log_text=log_text)
     secret = {"items": [{"history": ["marmalade"], "response": "fault"}], "metrics": ["scripted"]}
@@ -291,7 +295,10 @@ def test_the_log_holds_texts_only_when_told_to(
 
 
 def test_an_unexpected_failure_is_a_500_that_the_log_can_be_asked_about(
-    service: Callable[..., Asked], index: KnowledgeGraph, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    service: Callable[..., InProcessClient],
+    index: KnowledgeGraph,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ask = service()
 

@@ -72,7 +72,7 @@ def test_every_case_is_answered_as_the_document_says(document: Any, method: str,
     if mode is GenerationMode.NEGATIVE and not (operation.body or operation.query or operation.path_parameters):
         pytest.skip("nothing can be wrong about this request")
 
-    asked = 0
+    case_count = 0
 
     @settings(
         max_examples=CASES,
@@ -84,9 +84,9 @@ def test_every_case_is_answered_as_the_document_says(document: Any, method: str,
     )
     @given(operation.as_strategy(generation_mode=mode))
     def answered(case: Any) -> None:
-        nonlocal asked
-        asked += 1
+        nonlocal case_count
+        case_count += 1
         case.call_and_validate(timeout=60, checks=CHECKS)
 
     answered()
-    assert asked >= (CASES if operation.body or operation.query or operation.path_parameters else 1)
+    assert case_count >= (CASES if operation.body or operation.query or operation.path_parameters else 1)

@@ -14,14 +14,14 @@ from tacit.graph import GraphUnavailable, KnowledgeGraph
 from tacit.reasoning import Reasoner
 from tacit.reasoning.base import Evidence, Score, Signature
 
-from tests.api.server.conftest import HISTORY, RESPONSE, Asked
+from tests.api.server.conftest import HISTORY, RESPONSE, InProcessClient
 
 VOCABULARY = ["dog", "bone", "cook", "dinner", "soup", "carrot", "park", "walk", "the", "I", "happy", "library", "?", "🐶"]
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=8)
 TEXTS = WORDS.map(" ".join)
 
 
-def test_rows_are_the_librarys_byte_for_byte(ask: Asked, reasoner: Reasoner) -> None:
+def test_rows_are_the_librarys_byte_for_byte(ask: InProcessClient, reasoner: Reasoner) -> None:
     items = [
         ("one", HISTORY, RESPONSE, ["A soup."]),
         (2, HISTORY, "The library is closed."),
@@ -41,12 +41,12 @@ def test_rows_are_the_librarys_byte_for_byte(ask: Asked, reasoner: Reasoner) -> 
         assert "the maximum is 200,000" in returned_rows[3]["error"]
 
 
-def test_items_without_an_id_bear_their_place(ask: Asked) -> None:
+def test_items_without_an_id_bear_their_place(ask: InProcessClient) -> None:
     answer = ask("POST", "/v1/score", json={"items": [{"history": [], "response": "a dog"}] * 3, "metrics": ["length"]})
     assert [(row["id"], row["scores"]) for row in answer.json()["items"]] == [(line, {"length": 2.0}) for line in (1, 2, 3)]
 
 
-def test_an_item_without_a_list_is_answered_with_the_right_body(ask: Asked) -> None:
+def test_an_item_without_a_list_is_answered_with_the_right_body(ask: InProcessClient) -> None:
     answer = ask("POST", "/v1/score", json={"history": HISTORY, "response": RESPONSE})
     assert answer.status_code == 422
     problem = answer.json()
@@ -57,7 +57,9 @@ def test_an_item_without_a_list_is_answered_with_the_right_body(ask: Asked) -> N
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.lists(TEXTS, max_size=3), TEXTS), min_size=1, max_size=40))
-def test_whoever_asks_beside_changes_nothing(ask: Asked, reasoner: Reasoner, items: list[tuple[list[str], str]]) -> None:
+def test_whoever_asks_beside_changes_nothing(
+    ask: InProcessClient, reasoner: Reasoner, items: list[tuple[list[str], str]]
+) -> None:
     requests = [
         ("POST", "/v1/score", {"items": [{"history": history, "response": response}], "explain": bool(index % 2)})
         for index, (history, response) in enumerate(items)
@@ -68,7 +70,7 @@ def test_whoever_asks_beside_changes_nothing(ask: Asked, reasoner: Reasoner, ite
         assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict(bool(index % 2))))]}
 
 
-def test_a_long_request_and_short_ones_share_the_batches(service: Callable[..., Asked], reasoner: Reasoner) -> None:
+def test_a_long_request_and_short_ones_share_the_batches(service: Callable[..., InProcessClient], reasoner: Reasoner) -> None:
     ask = service(batch_items=5, batch_characters=60)
     long = {"items": [{"history": HISTORY, "response": f"{RESPONSE} {index}"} for index in range(100)]}
     short = [{"items": [{"history": HISTORY, "response": f"soup {index}"}]} for index in range(20)]
@@ -78,7 +80,7 @@ def test_a_long_request_and_short_ones_share_the_batches(service: Callable[..., 
         assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict())) for row in rows]}
 
 
-def test_the_explanation_is_the_librarys(ask: Asked, reasoner: Reasoner) -> None:
+def test_the_explanation_is_the_librarys(ask: InProcessClient, reasoner: Reasoner) -> None:
     answer = ask("POST", "/v1/explain", json={"history": HISTORY, "response": RESPONSE})
     explanations = answer.json()["explanations"]
     for name, explanation in reasoner.explain(HISTORY, RESPONSE).items():
@@ -96,7 +98,7 @@ def test_the_explanation_is_the_librarys(ask: Asked, reasoner: Reasoner) -> None
     assert "svg" not in schemas["DrawnExplanation"]["required"], "the answer without a picture must fit the document too"
 
 
-def test_two_responses_count_as_two_items(service: Callable[..., Asked]) -> None:
+def test_two_responses_count_as_two_items(service: Callable[..., InProcessClient]) -> None:
     ask = service(items=1)
     body = {"history": HISTORY, "response": RESPONSE}
     assert ask("POST", "/v1/explain", json=body).status_code == 200
@@ -120,7 +122,7 @@ def test_two_responses_count_as_two_items(service: Callable[..., Asked]) -> None
         ("/v1/explain", {"history": []}, 422, "invalid-body"),
     ],
 )
-def test_what_has_another_form_is_refused(ask: Asked, path: str, body: Any, status: int, kind: str) -> None:
+def test_what_has_another_form_is_refused(ask: InProcessClient, path: str, body: Any, status: int, kind: str) -> None:
     answer = ask("POST", path, json=body)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
@@ -162,7 +164,7 @@ ONE = {"history": [], "response": "a dog"}
         ("cypher", {"query": "RETURN 1", "parameters": []}, "parameters is a list; give an object"),
     ],
 )
-def test_an_invalid_body_is_one_plain_sentence(ask: Asked, path: str, body: Any, detail: str) -> None:
+def test_an_invalid_body_is_one_plain_sentence(ask: InProcessClient, path: str, body: Any, detail: str) -> None:
     answer = ask("POST", f"/v1/{path}", json=body)
     assert (answer.status_code, answer.json()["detail"]) == (422, detail)
     assert detail.startswith(answer.json()["errors"][0]["reason"])
@@ -185,7 +187,7 @@ def test_an_invalid_body_is_one_plain_sentence(ask: Asked, path: str, body: Any,
         ("GET", f"/v1/tails?head={'x' * 2000}", "the parameter head has more than 1,000 characters; give a shorter text"),
     ],
 )
-def test_invalid_parameters_are_refused_by_name(ask: Asked, method: str, path: str, detail: str) -> None:
+def test_invalid_parameters_are_refused_by_name(ask: InProcessClient, method: str, path: str, detail: str) -> None:
     content = {"json": {"items": [ONE]}} if method == "POST" else {}
     answer = ask(method, path, **content)
     assert (answer.status_code, answer.json()["detail"]) == (422, detail)
@@ -197,14 +199,14 @@ def test_invalid_parameters_are_refused_by_name(ask: Asked, method: str, path: s
     "content",
     [b"", b"{", b"\xff\xfe", b'{"items":[{"history":[],"response":"\xc3"}]}', b"[" * 50_000, b"NaN", b'"\\ud800"', b"null"],
 )
-def test_bodies_that_are_no_json_of_ours_are_refused(ask: Asked, content: bytes) -> None:
+def test_bodies_that_are_no_json_of_ours_are_refused(ask: InProcessClient, content: bytes) -> None:
     for path in ("/v1/score", "/v1/explain", "/v1/cypher"):
         answer = ask("POST", path, content=content, headers={"content-type": "application/json"})
         assert answer.status_code in (400, 422)
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_body_that_is_said_to_be_no_json_is_refused(ask: Asked) -> None:
+def test_a_body_that_is_said_to_be_no_json_is_refused(ask: InProcessClient) -> None:
     assert ask("POST", "/v1/score", content=b"{}", headers={"content-type": "text/plain"}).status_code == 415
 
 
@@ -227,7 +229,7 @@ class Scripted:
         return [Score(float("nan") if item.response == "nan" else 1.0, Evidence(), self.signature) for item in items]
 
 
-def test_faults_of_a_metric_stay_with_their_items(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
+def test_faults_of_a_metric_stay_with_their_items(service: Callable[..., InProcessClient], index: KnowledgeGraph) -> None:
     ask = service(Reasoner(index, [Scripted()]))
     items = [{"history": [], "response": response} for response in ("good", "fault", "nan")]
     rows = ask("POST", "/v1/score", json={"items": items}).json()["items"]
@@ -236,7 +238,9 @@ def test_faults_of_a_metric_stay_with_their_items(service: Callable[..., Asked],
     assert rows[2]["scores"] == {"scripted": None}
 
 
-def test_a_graph_that_goes_away_is_a_503_with_a_time_to_come_back(service: Callable[..., Asked], index: KnowledgeGraph) -> None:
+def test_a_graph_that_goes_away_is_a_503_with_a_time_to_come_back(
+    service: Callable[..., InProcessClient], index: KnowledgeGraph
+) -> None:
     ask = service(Reasoner(index, [Scripted()]))
     for path, body in (
         ("/v1/score", {"items": [{"history": [], "response": "gone"}]}),

@@ -78,16 +78,16 @@ def test_claims_are_the_graphs_edges_each_once_with_what_is_due_to_them() -> Non
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(explanations(6))
-def test_an_explanation_comes_back_from_json_as_it_was(told: Explanation) -> None:
-    row = told.to_dict()
+def test_an_explanation_comes_back_from_json_as_it_was(explained: Explanation) -> None:
+    row = explained.to_dict()
     again = Explanation.from_dict(json.loads(json.dumps(row)))
     assert again.to_dict() == row
-    assert (again.svg(), again.text(), again.claims) == (told.svg(), told.text(), told.claims)
-    assert (row["value"] is None) == isnan(told.score.value)
-    edges = {claim.parameters["head"] for claim in told.claims}
+    assert (again.svg(), again.text(), again.claims) == (explained.svg(), explained.text(), explained.claims)
+    assert (row["value"] is None) == isnan(explained.score.value)
+    edges = {claim.parameters["head"] for claim in explained.claims}
     assert edges <= {
         row.head
-        for piece in all_pieces(told.score.evidence.pieces)
+        for piece in all_pieces(explained.score.evidence.pieces)
         if piece.asserted and piece.path
         for row in piece.path.assertions
     }

@@ -1,4 +1,4 @@
-"""The picture: no two labels overlap, whatever is explained; what lines mean; texts of any kind; the same bytes every time."""
+"""The picture: no end labels overlap, whatever is explained; what lines mean; texts of any kind; the same bytes every time."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def dense(side: int = 12) -> Explanation:
         other = words[(5 * number) % side]
         nodes = ["/c/en/" + other, *[f"/c/en/middle_{number}_{hop}" for hop in range(number % 3)], "/c/en/" + word]
         rows = [
-            Assertion(start, "HasPrerequisite", two) if number % 2 else Assertion(two, "UsedFor", start)
-            for start, two in pairwise(nodes)
+            Assertion(start, "HasPrerequisite", end) if number % 2 else Assertion(end, "UsedFor", start)
+            for start, end in pairwise(nodes)
         ]
         left, right = mention(other, text.index(other), False), mention(word, text.index(word), False)
         pieces.append(Piece("concept", 1.0, (number + 1) / 100, right, 0, left, len(rows), Path(tuple(nodes), tuple(rows))))
@@ -46,13 +46,13 @@ def dense(side: int = 12) -> Explanation:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(explanations(), st.sampled_from([320, 640, 960, 1400]))
-def test_no_two_labels_overlap_and_none_leaves_the_picture(told: Explanation, width: int) -> None:
-    svg = told.svg(width)
+def test_no_two_labels_overlap_and_none_leaves_the_picture(explanation: Explanation, width: int) -> None:
+    svg = explanation.svg(width)
     rectangles = boxes(svg)
     assert not overlaps(rectangles)
     whole = frame(svg)
     assert all(box.left > 0 and box.right < whole.right + 0.1 and box.top > 0 and box.bottom < whole.bottom for box in rectangles)
-    assert svg == told.svg(width)
+    assert svg == explanation.svg(width)
 
 
 def test_twelve_by_twelve_keywords_are_all_there() -> None:
@@ -133,10 +133,10 @@ def test_a_width_without_sense_is_refused() -> None:
 
 
 @given(st.text(max_size=300), st.floats(60, 400), st.integers(1, 6))
-def test_wrapped_lines_fit_and_leave_out_nothing_unsaid(text: str, width: float, most: int) -> None:
+def test_wrapped_lines_fit_and_leave_out_nothing_unsaid(text: str, width: float, max_lines: int) -> None:
     text = one_line(text)
-    lines = wrap(text, 13, width, most)
-    assert len(lines) <= most
+    lines = wrap(text, 13, width, max_lines)
+    assert len(lines) <= max_lines
     assert all(width_of(line, 13) <= max(width, width_of(line[0] + "…", 13)) for _, line in lines)
     whole = "".join("".join(line for _, line in lines).split())
     assert whole == "".join(text.split()) or lines[-1][1].endswith("…")

@@ -369,10 +369,10 @@ def test_a_score_can_be_told_in_words(oracle: OracleGraph, analyser: SpacyAnalys
     ],
 )
 def test_chance_is_told_in_words(value: float, words: str) -> None:
-    def said(text: str) -> Mention:
+    def mention_of(text: str) -> Mention:
         return Mention(0, len(text), text, f"/c/en/{text}", text, "NOUN")
 
-    (line,) = explain_pieces([Piece("concept", value, 0.3, said("soup"), 1, said("cook"), 2)])
+    (line,) = explain_pieces([Piece("concept", value, 0.3, mention_of("soup"), 1, mention_of("cook"), 2)])
     assert line == f'+0.300 "soup" is 2 hops from "cook" (turn 2); {words}'
 
 

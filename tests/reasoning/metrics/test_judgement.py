@@ -251,7 +251,9 @@ def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, 
     fresh = make_contrasts({"talk": tiny_dialogues(60, seed=9)}, limit=60, each=2, seed=3)
     judge = Judgement(open_causal(causal.files.folder), probe)
     right = [
-        judge.score(one.turns, one.true).value > judge.score(one.turns, text).value for one in fresh for _, text in one.false
+        judge.score(choice.turns, choice.true).value > judge.score(choice.turns, text).value
+        for choice in fresh
+        for _, text in choice.false
     ]
     assert np.mean(right) > 0.65
 

@@ -292,27 +292,28 @@ def cost(batches: list[list[int]], max_tokens: int) -> float:
 
 
 @given(LENGTHS, ROOM)
-def test_every_text_is_in_one_batch_that_has_room_for_it(lengths: list[int], most: int) -> None:
-    batches = together(lengths, most)
-    places = [index for batch in batches for index in batch]
-    assert sorted(places) == list(range(len(lengths)))
-    assert [lengths[index] for index in places] == sorted(lengths, reverse=True)
-    assert all(len(batch) == 1 or len(batch) * lengths[batch[0]] <= most for batch in batches)
+def test_every_text_is_in_one_batch_that_has_room_for_it(lengths: list[int], capacity: int) -> None:
+    batches = together(lengths, capacity)
+    order = [index for batch in batches for index in batch]
+    assert sorted(order) == list(range(len(lengths)))
+    assert [lengths[index] for index in order] == sorted(lengths, reverse=True)
+    assert all(len(batch) == 1 or len(batch) * lengths[batch[0]] <= capacity for batch in batches)
 
 
 @given(LENGTHS.map(lambda lengths: [length + 1 for length in lengths]), st.integers(13, 60))
-def test_no_cut_between_lengths_is_cheaper(lengths: list[int], most: int) -> None:
+def test_no_cut_between_lengths_is_cheaper(lengths: list[int], capacity: int) -> None:
     descending = sorted(lengths, reverse=True)
-    batches = [[lengths[index] for index in batch] for batch in together(lengths, most)]
+    batches = [[lengths[index] for index in batch] for batch in together(lengths, capacity)]
     between = [index for index in range(1, len(descending)) if descending[index] != descending[index - 1]]
     for count in range(len(between) + 1):
         for cuts in combinations(between, count):
             stretches = [descending[start:end] for start, end in zip((0, *cuts), (*cuts, len(descending)), strict=True)]
             other = sum(
-                max(stretch, default=0) * len(stretch) - (-len(stretch) // max(most // max(stretch, default=1), 1)) * most * CALL
+                max(stretch, default=0) * len(stretch)
+                - (-len(stretch) // max(capacity // max(stretch, default=1), 1)) * capacity * CALL
                 for stretch in stretches
             )
-            assert cost(batches, most) <= other + 1e-9
+            assert cost(batches, capacity) <= other + 1e-9
 
 
 def test_texts_of_very_different_lengths_run_apart_and_of_like_length_together() -> None:

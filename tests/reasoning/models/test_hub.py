@@ -35,7 +35,7 @@ class Hub(BaseHTTPRequestHandler):
     """As much of the hub's interface as fetching a model's files asks for, over one folder, named ``owner/tiny``."""
 
     folder: Path
-    asked: list[str]
+    requests: list[str]
 
     def do_HEAD(self) -> None:
         self.answer(body=False)
@@ -45,7 +45,7 @@ class Hub(BaseHTTPRequestHandler):
 
     def answer(self, *, body: bool) -> None:
         path = self.path.partition("?")[0]
-        self.asked.append(path)
+        self.requests.append(path)
         names = sorted(entry.name for entry in self.folder.iterdir())
         if path.startswith("/api/models/owner/tiny"):
             files = [*names, "onnx/model.safetensors", "flax_model.msgpack"]
@@ -77,7 +77,7 @@ class Hub(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[ThreadingHTTPServer]:
     Hub.folder = save_tiny_causal(tmp_path / "served")
-    Hub.asked = []
+    Hub.requests = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -110,7 +110,7 @@ def test_a_model_is_fetched_once(hub: ThreadingHTTPServer, tmp_path: Path) -> No
     nothing, fetched, again, from_folder = opened(models, endpoint, tmp_path / "cache")
     assert nothing.startswith(f"ModelError {endpoint} has no model 'owner/other' (status 404)")
     assert fetched.startswith("owner/tiny@")
-    assert not [path for path in Hub.asked if "onnx" in path or "msgpack" in path]
+    assert not [path for path in Hub.requests if "onnx" in path or "msgpack" in path]
     assert again == fetched
-    assert Hub.asked.count("/owner/tiny/resolve/main/config.json") == 1  # the cache is enough
+    assert Hub.requests.count("/owner/tiny/resolve/main/config.json") == 1  # the cache is enough
     assert from_folder == fetched.replace("owner/tiny@", "served@")

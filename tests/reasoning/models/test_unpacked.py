@@ -19,7 +19,7 @@ from .tiny_causal import save_tiny_causal
 from .tiny_gguf import save_tiny_gguf
 
 DIALOGUES = [["i have a dog", "give it a bone"], ["we went to the beach"]]
-KEPT = r"the unpacked weights of tiny\.gguf \(\d+ MB\) are kept in .*unpacked"
+STORED_WARNING = r"the unpacked weights of tiny\.gguf \(\d+ MB\) are kept in .*unpacked"
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def same(causal: CausalModel, other: CausalModel) -> bool:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_second_opening_reads_the_copy(file: Path, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.warns(RuntimeWarning, match=KEPT):
+    with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         first = open_causal(file, dtype=dtype)
     assert [copy.name for copy in copies(file)] == [f"{first.files.digest}-{dtype}"]
     monkeypatch.setitem(sys.modules, "gguf", None)  # without which no GGUF file is read
@@ -55,11 +55,11 @@ def test_the_second_opening_reads_the_copy(file: Path, dtype: str, monkeypatch: 
 
 
 def test_another_file_under_the_same_name_has_its_own_copy(file: Path) -> None:
-    with pytest.warns(RuntimeWarning, match=KEPT):
+    with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         first = open_causal(file)
     save_tiny_causal(file.parent / "other", kind="llama", seed=5)
     save_tiny_gguf(file.parent / "other", file)
-    with pytest.warns(RuntimeWarning, match=KEPT):
+    with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         second = open_causal(file)
     assert len(copies(file)) == 2
     assert not same(first, second)
@@ -72,22 +72,22 @@ class Damage(NamedTuple):
 
 @pytest.mark.parametrize("damage", [Damage("model.safetensors", None), Damage(HEADER, b""), Damage("tokenizer.json", b"{}")])
 def test_a_damaged_copy_is_made_again(file: Path, damage: Damage) -> None:
-    with pytest.warns(RuntimeWarning, match=KEPT):
+    with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         first = open_causal(file)
     path = copies(file)[0] / damage.name
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data if damage.content is None else damage.content)
-    with pytest.warns(RuntimeWarning, match=KEPT):
+    with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         assert same(first, open_causal(file))
     assert same(first, open_causal(file))
 
 
 def test_a_copy_of_another_version_of_transformers_is_made_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.warns(RuntimeWarning, match=KEPT):
+    with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         open_causal(file)
     monkeypatch.setattr("transformers.__version__", "99.0")
-    with pytest.warns(RuntimeWarning, match=KEPT):
+    with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         open_causal(file)
     assert len(copies(file)) == 1
 

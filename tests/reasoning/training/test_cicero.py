@@ -29,11 +29,11 @@ from tests.reasoning.models.tiny_t5 import save_tiny_t5
 NAMES = ("dog", "cat")
 CHOICES = ("the dog wants a bone and it eats", "the cat wants the sea and it swims")
 ROWS = [
-    Instance(f"d{number}", [f"A: i have a {name}", "B: give it food now"], "give it food now", "cause", CHOICES, (place,))
-    for number in range(4) for place, name in enumerate(NAMES)
+    Instance(f"d{number}", [f"A: i have a {name}", "B: give it food now"], "give it food now", "cause", CHOICES, (answer,))
+    for number in range(4) for answer, name in enumerate(NAMES)
 ]  # fmt: skip
 SENTENCES = [
-    *(f" {one.question.text} \\n target: {one.target} \\n (0) (1) context: {' <utt> '.join(one.dialogue)}" for one in ROWS[:2]),
+    *(f" {instance.question.text} \\n target: {instance.target} \\n (0) (1) context: {' <utt> '.join(instance.dialogue)}" for instance in ROWS[:2]),
     *CHOICES, *(question.text for question in QUESTIONS),
 ]  # fmt: skip
 QUICK = CiceroRecipe(epochs=20, rate=1e-2, checkpoint_every=10, optimizer="adamw")

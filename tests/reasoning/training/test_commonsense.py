@@ -25,7 +25,7 @@ LENGTH = ("length",)
 
 
 @dataclass(frozen=True)
-class One:
+class RatedResponse:
     """A rated response."""
 
     history: tuple[str, ...]
@@ -41,13 +41,13 @@ class Lengths(FeatureExtractor):
         super().__init__(LENGTH)
 
 
-def rated(number: int = 120, seed: int = 0, noise: float = 0.3) -> list[One]:
+def rated(number: int = 120, seed: int = 0, noise: float = 0.3) -> list[RatedResponse]:
     """Return responses that are rated the better the longer they are, three to a history."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 30, number)
     ratings = np.log1p(lengths) + rng.normal(0, noise, number)
     return [
-        One((f"history {index // 3}",), "la " * int(length), float(rating), "ab"[index % 2])
+        RatedResponse((f"history {index // 3}",), "la " * int(length), float(rating), "ab"[index % 2])
         for index, (length, rating) in enumerate(zip(lengths, ratings, strict=True))
     ]
 
@@ -166,13 +166,13 @@ def test_conversations_are_never_divided() -> None:
     ],
 )
 def test_ratings_that_teach_nothing(ratings: list[float], message: str) -> None:
-    items = [One((f"h {index}",), "x", rating) for index, rating in enumerate(ratings)]
+    items = [RatedResponse((f"h {index}",), "x", rating) for index, rating in enumerate(ratings)]
     with pytest.raises(InputError, match=message):
         train_commonsense(items, Lengths())
 
 
 def test_nearly_constant_ratings_and_few_judgements_are_managed_without_a_warning() -> None:
-    items = [One((f"h {index}",), "x " * index, float(index == 3)) for index in range(30)]
+    items = [RatedResponse((f"h {index}",), "x " * index, float(index == 3)) for index in range(30)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trained = train_commonsense(items, Lengths(), CommonsenseRecipe(folds=2, resamples=50))
@@ -180,7 +180,7 @@ def test_nearly_constant_ratings_and_few_judgements_are_managed_without_a_warnin
 
 
 def test_one_conversation_cannot_be_divided() -> None:
-    items = [One(("h",), "x " * index, float(index)) for index in range(40)]
+    items = [RatedResponse(("h",), "x " * index, float(index)) for index in range(40)]
     with pytest.raises(InputError, match="1 conversations cannot be divided into 10 folds"):
         train_commonsense(items, Lengths())
 

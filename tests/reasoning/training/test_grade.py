@@ -41,7 +41,7 @@ from tacit.reasoning.training.recipe import GradeNetworkRecipe, GradeRecipe
 from tests.reasoning.metrics.grade.tiny_grade import DIALOGUES
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
-MANY = [[f"{turn[:-1]} {number}{turn[-1]}" for turn in dialogue] for number in range(8) for dialogue in DIALOGUES]
+VARIANTS = [[f"{turn[:-1]} {number}{turn[-1]}" for turn in dialogue] for number in range(8) for dialogue in DIALOGUES]
 
 
 def recipe_of(network: dict[str, Any] | None = None, **settings: Any) -> GradeRecipe:
@@ -68,26 +68,26 @@ def sources(oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncode
 def run(
     sources: Sources, folder: Path, train: Callable[..., Any] = quiet, recipe: GradeRecipe | None = None, **named: Any
 ) -> Trained:
-    return train_grade(MANY, sources, recipe or RECIPE, folder, train, **named)
+    return train_grade(VARIANTS, sources, recipe or RECIPE, folder, train, **named)
 
 
 @pytest.fixture(scope="module")
 def pairs() -> Pairs:
-    return make_pairs(MANY, 2, dev_share=0.2)
+    return make_pairs(VARIANTS, 2, dev_share=0.2)
 
 
 def test_pairs_are_every_turn_with_what_came_before() -> None:
-    pairs = make_pairs(MANY, 2, dev_share=0.2)
-    assert len(pairs.response) == 3 * len(MANY)
-    assert pairs.texts[pairs.response[2]] == MANY[0][3]
-    assert [pairs.texts[row] for row in pairs.context[2]] == [MANY[0][2], MANY[0][1]]
+    pairs = make_pairs(VARIANTS, 2, dev_share=0.2)
+    assert len(pairs.response) == 3 * len(VARIANTS)
+    assert pairs.texts[pairs.response[2]] == VARIANTS[0][3]
+    assert [pairs.texts[row] for row in pairs.context[2]] == [VARIANTS[0][2], VARIANTS[0][1]]
     assert pairs.context[0].tolist()[1] == -1
-    for number in range(len(MANY)):
+    for number in range(len(VARIANTS)):
         assert len(set(pairs.dev[pairs.dialogue == number].tolist())) == 1
-    fewer_pairs = make_pairs(MANY, 2, limit=60, dev_share=0.2)
+    fewer_pairs = make_pairs(VARIANTS, 2, limit=60, dev_share=0.2)
     assert 60 <= len(fewer_pairs.response) <= 63
     with pytest.raises(InputError, match="more dialogues"):
-        make_pairs(MANY[:2], 2)
+        make_pairs(VARIANTS[:2], 2)
 
 
 def test_what_judges_saw_is_left_out() -> None:
@@ -140,8 +140,8 @@ def test_a_model_learns_scores_and_is_read_back(sources: Sources, tmp_path: Path
     digest = save_checkpoint(trained.checkpoint, tmp_path / "model", text)
     assert f"| digest | `{digest}` |" in (tmp_path / "model" / "README.md").read_text()
     metric = make(sources.graph, model=load_checkpoint(tmp_path / "model"), encoder=sources.encoder, pipeline=sources.analyser)
-    trues, falses = ([metric.score([d[0]], other[1]).value for d, other in zip(MANY[:8], others, strict=True)]
-                     for others in (MANY[:8], [*MANY[1:8], MANY[0]]))  # fmt: skip
+    trues, falses = ([metric.score([d[0]], other[1]).value for d, other in zip(VARIANTS[:8], others, strict=True)]
+                     for others in (VARIANTS[:8], [*VARIANTS[1:8], VARIANTS[0]]))  # fmt: skip
     assert np.mean(trues) > np.mean(falses)
 
 
@@ -201,11 +201,11 @@ def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, m
     monkeypatch.setattr(training, "drop_edges", drop)
     monkeypatch.setattr(training, "look", lambda *_: {"dev_loss": float(len(steps)), "dev_wins_1": 0.0, "dev_wins_2": 0.0})
 
-    def told(stage: str, *_: int) -> None:
+    def count_step(stage: str, *_: int) -> None:
         if stage == "training":
             steps.append(stage)
 
-    run(sources, tmp_path, told, recipe=recipe_of(epochs=1, batch=32, evaluations_per_epoch=2))
+    run(sources, tmp_path, count_step, recipe=recipe_of(epochs=1, batch=32, evaluations_per_epoch=2))
     assert len(modes) == len(steps) > 0
 
 

@@ -14,7 +14,7 @@ from tacit.api.server import Settings, create_app
 from tacit.graph import Graph, open_graph
 from tacit.reasoning import Reasoner
 
-from tests.api.server.conftest import Asked
+from tests.api.server.conftest import InProcessClient
 
 WORDNET = {"dataset": "/d/wordnet/3.1", "license": "cc:by/4.0"}
 CONCEPTNET4 = {"dataset": "/d/conceptnet/4/en", "license": "cc:by/4.0"}
@@ -93,15 +93,15 @@ def with_vectors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
 
 
 @pytest.fixture
-def serving_app(example: Graph) -> Iterator[Callable[..., Asked]]:
+def serving_app(example: Graph) -> Iterator[Callable[..., InProcessClient]]:
     """A maker of applications with the API over a graph."""
     services: list[Any] = []
 
-    def make(graph: Graph = example, **settings: Any) -> Asked:
+    def make(graph: Graph = example, **settings: Any) -> InProcessClient:
         keys = settings.pop("keys", None)
         reasoner = Reasoner(graph, ["length"])
         services.append(create_app(reasoner, graph, settings=Settings(**settings), keys=keys, conceptnet_api=True))
-        return Asked(services[-1])
+        return InProcessClient(services[-1])
 
     yield make
     for app in services:
@@ -109,12 +109,12 @@ def serving_app(example: Graph) -> Iterator[Callable[..., Asked]]:
 
 
 @pytest.fixture
-def public(serving_app: Callable[..., Asked]) -> Asked:
+def public(serving_app: Callable[..., InProcessClient]) -> InProcessClient:
     """The API over the example graph."""
     return serving_app()
 
 
 @pytest.fixture
-def related(serving_app: Callable[..., Asked], with_vectors: Graph) -> Asked:
+def related(serving_app: Callable[..., InProcessClient], with_vectors: Graph) -> InProcessClient:
     """The API over the graph with vectors."""
     return serving_app(with_vectors)

@@ -21,7 +21,7 @@ from tacit.loaders import Vectors
 from tests.api.server.conceptnet.conftest import VECTORS
 from tests.api.server.conceptnet.shapes import ANSWER, ERROR, RELATED, RELATEDNESS, differences
 from tests.api.server.conceptnet.test_routes import get
-from tests.api.server.conftest import Asked
+from tests.api.server.conftest import InProcessClient
 
 
 def names(answer: dict[str, Any]) -> list[str]:
@@ -30,7 +30,7 @@ def names(answer: dict[str, Any]) -> list[str]:
     return [entry["@id"] for entry in answer["related"]]
 
 
-def test_related_terms(related: Asked) -> None:
+def test_related_terms(related: InProcessClient) -> None:
     response = get(related, "/related/c/en/example?limit=3")
     assert response["@id"] == "/c/en/example"
     assert response["related"] == [
@@ -47,7 +47,7 @@ def test_related_terms(related: Asked) -> None:
     assert names(get(related, "/related/c/en/example?limit=0")) == []
 
 
-def test_a_list_of_terms(related: Asked) -> None:
+def test_a_list_of_terms(related: InProcessClient) -> None:
     both = np.array(VECTORS["/c/en/example"]) + 0.5 * np.array(VECTORS["/c/en/story"])
     response = get(related, "/related/list/en/example,story@0.5?filter=/c/fr")
     assert response["related"] == [
@@ -60,7 +60,7 @@ def test_a_list_of_terms(related: Asked) -> None:
     assert get(related, f"/related/list/en/{','.join(['a'] * 101)}")["error"]["status"] == 400
 
 
-def test_a_term_without_a_vector_has_that_of_its_neighbours(related: Asked) -> None:
+def test_a_term_without_a_vector_has_that_of_its_neighbours(related: InProcessClient) -> None:
     game, sport = (np.array(VECTORS[f"/c/en/{word}"]) for word in ("game", "sport"))
     wanted = round(1 - cosine(game + sport, game), 3)  # both edges weigh 2.0
     response = get(related, "/relatedness?node1=/c/en/football&node2=/c/en/game")
@@ -69,7 +69,7 @@ def test_a_term_without_a_vector_has_that_of_its_neighbours(related: Asked) -> N
     assert names(get(related, "/related/c/en/qwertz")) == names(get(related, "/related/c/en")) == []
 
 
-def test_relatedness(related: Asked) -> None:
+def test_relatedness(related: InProcessClient) -> None:
     assert get(related, "/relatedness?node1=/c/en/example&node2=/c/en/sample")["value"] == 0.96
     assert get(related, "/relatedness?node2=/c/en/example&node1=/c/en/teach")["value"] == -1.0
     assert get(related, "/relatedness?node1=/c/en/example&node2=/c/en/story")["value"] == 0.0
@@ -87,7 +87,7 @@ def test_relatedness(related: Asked) -> None:
         assert answer["error"] == {"status": 400, "details": f"Couldn't look up '{uri}' or '{two}' (or both)."}
 
 
-def test_without_vectors_it_says_what_to_do(public: Asked) -> None:
+def test_without_vectors_it_says_what_to_do(public: InProcessClient) -> None:
     for path in ("/related/c/en/example", "/relatedness?node1=/c/en/example&node2=/c/en/sample"):
         error = get(public, path, 501)["error"]
         assert error["status"] == 501
@@ -95,7 +95,7 @@ def test_without_vectors_it_says_what_to_do(public: Asked) -> None:
 
 
 def test_damaged_vectors_and_those_of_another_graph_are_refused(
-    with_vectors: Graph, serving_app: Callable[..., Asked], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    with_vectors: Graph, serving_app: Callable[..., InProcessClient], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     index = with_vectors.index
     assert index is not None

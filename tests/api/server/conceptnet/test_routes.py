@@ -17,7 +17,7 @@ from tacit.reasoning import Reasoner
 
 from tests.api.server.conceptnet.conftest import ASSERTIONS
 from tests.api.server.conceptnet.shapes import ANSWER, EDGE, EDGES, ERROR, FEATURES, URI, differences
-from tests.api.server.conftest import Asked
+from tests.api.server.conftest import InProcessClient
 
 Tacit = Callable[..., Any]
 
@@ -43,7 +43,7 @@ def plain(value: Any) -> Any:
     return [plain(part) for part in value] if isinstance(value, list) else value
 
 
-def get(ask: Asked, path: str, status: int = 200) -> dict[str, Any]:
+def get(ask: InProcessClient, path: str, status: int = 200) -> dict[str, Any]:
     """Return the answer to a request, whose status must be ``status``."""
     answer = ask("GET", path)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/json"), answer.text
@@ -51,14 +51,14 @@ def get(ask: Asked, path: str, status: int = 200) -> dict[str, Any]:
     return body
 
 
-def edges(ask: Asked, path: str) -> list[str]:
+def edges(ask: InProcessClient, path: str) -> list[str]:
     """Return the URIs of the edges of an answer, short: ``UsedFor example explain``."""
     response = get(ask, path)
     assert differences(response, EDGES) == []
     return [f"{edge['rel']['label']} {edge['start']['label']} {edge['end']['label']}" for edge in response["edges"]]
 
 
-def test_the_documented_edge(public: Asked) -> None:
+def test_the_documented_edge(public: InProcessClient) -> None:
     response = get(public, "/c/en/example")
     assert plain(DOCUMENTED) in [plain(edge) for edge in response["edges"]]
     assert (response["@id"], len(response["edges"])) == ("/c/en/example", 9)
@@ -67,7 +67,7 @@ def test_the_documented_edge(public: Asked) -> None:
     assert plain(alone) == {**DOCUMENTED, "@context": response["@context"], "version": response["version"]}
 
 
-def test_a_page_has_the_documented_view(public: Asked) -> None:
+def test_a_page_has_the_documented_view(public: InProcessClient) -> None:
     view = get(public, "/c/en/example?offset=2&limit=3")["view"]
     assert view == {
         "@id": "/c/en/example?offset=2&limit=3",
@@ -82,7 +82,7 @@ def test_a_page_has_the_documented_view(public: Asked) -> None:
     assert "nextPage" not in get(public, "/c/en/example?offset=6&limit=3")["view"]
 
 
-def test_look_ups(public: Asked) -> None:
+def test_look_ups(public: InProcessClient) -> None:
     assert edges(public, "/c/en/example/")[:3] == [
         "UsedFor example explain",
         "RelatedTo example sample",
@@ -103,7 +103,7 @@ def test_look_ups(public: Asked) -> None:
     }  # fmt: skip
 
 
-def test_queries(public: Asked) -> None:
+def test_queries(public: InProcessClient) -> None:
     assert edges(public, "/query?start=/c/en/example&rel=/r/UsedFor") == ["UsedFor example explain", "UsedFor example teach"]
     assert edges(public, "/query?end=/c/en/example") == [
         "RelatedTo instance example", "UsedFor story example", "Synonym exemple example",
@@ -122,7 +122,7 @@ def test_queries(public: Asked) -> None:
     assert response["view"]["nextPage"] == "/query?rel=/r/UsedFor&start=/c/en/example&offset=1&limit=1"
 
 
-def test_sources_are_what_the_graph_keeps(public: Asked) -> None:
+def test_sources_are_what_the_graph_keeps(public: InProcessClient) -> None:
     [contributor, process] = (
         get(public, f"/query?start=/c/en/example&end=/c/en/{end}")["edges"][0]["sources"] for end in ("explain", "teach")
     )
@@ -131,7 +131,7 @@ def test_sources_are_what_the_graph_keeps(public: Asked) -> None:
     assert get(public, "/d/wiktionary")["edges"][0]["sources"] == []
 
 
-def test_edges_by_feature(public: Asked) -> None:
+def test_edges_by_feature(public: InProcessClient) -> None:
     response = get(public, "/c/en/example?grouped=true&limit=1")
     assert differences(response, FEATURES) == []
     assert response["term"] == "/c/en/example"
@@ -154,7 +154,7 @@ def test_edges_by_feature(public: Asked) -> None:
     assert (sense["sense_label"], [entry["feature"]["rel"] for entry in sense["features"]]) == ("n", ["/r/IsA", "/r/Synonym"])
 
 
-def test_numbers_that_cannot_be_used(public: Asked, serving_app: Callable[..., Asked]) -> None:
+def test_numbers_that_cannot_be_used(public: InProcessClient, serving_app: Callable[..., InProcessClient]) -> None:
     everything = edges(public, "/query")
     assert edges(public, "/query?limit=many&offset=x") == edges(public, "/query?limit=99999999999&offset=-3") == everything
     assert edges(public, "/query?limit=-1") == edges(public, f"/query?offset={10**30}") == []
@@ -173,7 +173,7 @@ def test_numbers_that_cannot_be_used(public: Asked, serving_app: Callable[..., A
     ]),
     st.integers(1, 12),
 )  # fmt: skip
-def test_pages_hold_every_edge_once_in_one_order(public: Asked, path: str, limit: int) -> None:
+def test_pages_hold_every_edge_once_in_one_order(public: InProcessClient, path: str, limit: int) -> None:
     whole = get(public, f"{path}limit=1000")["edges"]
     edges, following, pages = [], f"{path}limit={limit}", 0
     while following:
@@ -200,14 +200,14 @@ def test_pages_hold_every_edge_once_in_one_order(public: Asked, path: str, limit
         ("/c/en/%00%ff%ed%a0%80", None),
     ],
 )
-def test_what_is_unknown_has_no_edges_and_an_error(public: Asked, path: str, details: str | None) -> None:
+def test_what_is_unknown_has_no_edges_and_an_error(public: InProcessClient, path: str, details: str | None) -> None:
     response = get(public, path)
     assert differences(response, {**EDGES, "error": ERROR}) == []
     assert (response["edges"], response["error"]["status"]) == ([], 404)
     assert details in (None, response["error"]["details"])
 
 
-def test_other_errors_in_the_body(public: Asked) -> None:
+def test_other_errors_in_the_body(public: InProcessClient) -> None:
     for nothing in ("/c/", "/a/", "/s//"):
         assert get(public, nothing, 404)["error"]["details"] == f"'{nothing[:3]}' isn't a URL that we understand."
     unknown = "/a/[/r/IsA/,/c/en/example/,/c/en/information/]"  # without the senses it is another one
@@ -223,7 +223,7 @@ def test_other_errors_in_the_body(public: Asked) -> None:
     assert "error" not in get(public, "/c/en/example?offset=100")
 
 
-def test_the_uri_of_a_text(public: Asked) -> None:
+def test_the_uri_of_a_text(public: InProcessClient) -> None:
     response = get(public, "/uri?language=en&text=This is a Test!")
     assert differences(response, URI) == []
     assert response["@id"] == "/c/en/this_is_test"
@@ -235,7 +235,7 @@ def test_the_uri_of_a_text(public: Asked) -> None:
 
 
 def test_errors_of_the_service_have_the_form_of_the_api(
-    serving_app: Callable[..., Asked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serving_app: Callable[..., InProcessClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with editing_keys(tmp_path / "keys", create=True) as entries:
         key, entry = new_key("someone")
@@ -255,7 +255,7 @@ def test_errors_of_the_service_have_the_form_of_the_api(
     assert (busy.status_code, busy.json()["error"]["status"], busy.headers["retry-after"]) == (429, 429, "1")
 
 
-def test_only_where_it_is_wanted(ask: Asked) -> None:
+def test_only_where_it_is_wanted(ask: InProcessClient) -> None:
     for path in ("/c/en/dog", "/query", "/uri"):
         answer = ask("GET", path)
         assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
@@ -269,7 +269,7 @@ def test_it_needs_an_index(example: Graph, example_path: str, tacit: Tacit) -> N
     assert "serve a graph with --engine auto or index" in outcome.err
 
 
-def test_events_stay_out(serving_app: Callable[..., Asked], index: Any) -> None:
+def test_events_stay_out(serving_app: Callable[..., InProcessClient], index: Any) -> None:
     over_sample = serving_app(index)
     assert get(over_sample, "/r/xWant")["edges"] == []
     assert index.counts().relations["xWant"] > 0

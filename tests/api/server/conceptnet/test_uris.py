@@ -66,10 +66,10 @@ _terms = st.text(st.characters(blacklist_characters="/", blacklist_categories=("
 
 
 @given(_terms, _terms, st.sampled_from(["IsA", "dbpedia_genre"]), st.sampled_from(["", "n", "v/wn/body"]))
-def test_the_uri_of_an_assertion_holds_its_ends(one: str, two: str, relation: str, sense: str) -> None:
-    uri = assertion_uri(Assertion(f"/c/en/{one}", relation, f"/c/en/{two}", head_sense=sense))
+def test_the_uri_of_an_assertion_holds_its_ends(head: str, tail: str, relation: str, sense: str) -> None:
+    uri = assertion_uri(Assertion(f"/c/en/{head}", relation, f"/c/en/{tail}", head_sense=sense))
     assert uri.startswith(f"/a/[{relation_uri(relation)}/,")
-    assert ends_of(uri) == (f"/c/en/{one}/{sense}".removesuffix("/"), f"/c/en/{two}")
+    assert ends_of(uri) == (f"/c/en/{head}/{sense}".removesuffix("/"), f"/c/en/{tail}")
 
 
 def test_uris_by_hand() -> None:

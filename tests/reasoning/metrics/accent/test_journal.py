@@ -27,7 +27,7 @@ from tacit.reasoning.metrics.accent.tails.event_table import open_table
 from tacit.reasoning.metrics.accent.tails.sources import CachedTails, Chain, CometTails, GraphTails
 
 from tests.conftest import Stored
-from tests.reasoning.metrics.accent.world import ToldComet, world
+from tests.reasoning.metrics.accent.world import FixedComet, world
 
 SLEEPS = Query("PersonX sleeps", "xReact")
 SINGS = Query("PersonX sings", "xWant")
@@ -41,7 +41,7 @@ def learnt(number: int, process: int = 0) -> Assertion:
     return Assertion(head, "xWant", tail, source="comet:m", rank=number, score=-float(number))
 
 
-def tails(graph: WritableGraph, comet: ToldComet, *, remember: bool = True) -> TailSource:
+def tails(graph: WritableGraph, comet: FixedComet, *, remember: bool = True) -> TailSource:
     """The graph, then ``comet``, as the metric chains them."""
     table = open_table(graph)
     return Chain([GraphTails(table, learnt=False), CometTails(comet, TailCache(graph, table), remember=remember)])  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def texts(answers: list[Found]) -> list[list[str]]:
 
 
 def test_heads_of_the_graph_and_heads_asked_before_need_no_model(new_store: Callable[[], WritableGraph]) -> None:
-    graph, comet = new_store(), ToldComet(ANSWERS)
+    graph, comet = new_store(), FixedComet(ANSWERS)
     graph.load(world())
     first = tails(graph, comet).find([KNOWN, SLEEPS, SINGS, SLEEPS])
     assert texts(first) == [["happy"], ["rested", "refreshed"], [], ["rested", "refreshed"]]
@@ -64,7 +64,7 @@ def test_heads_of_the_graph_and_heads_asked_before_need_no_model(new_store: Call
 
 
 def test_folded_in_tails_answer_for_their_model_and_are_in_the_graph(stored: Stored, tmp_path: Path) -> None:
-    comet, other = ToldComet(ANSWERS), ToldComet({SLEEPS: ["dreamy"]}, name="other")
+    comet, other = FixedComet(ANSWERS), FixedComet({SLEEPS: ["dreamy"]}, name="other")
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         first = tails(graph, comet).find([SLEEPS, SINGS])
         assert merge_cache(graph).new == 3
@@ -111,7 +111,7 @@ def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
 
 
 def test_without_remembering_nothing_is_written(stored: Stored, tmp_path: Path) -> None:
-    comet = ToldComet(ANSWERS)
+    comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         tails(graph, comet, remember=False).find([SLEEPS])
         assert not (tmp_path / "graph" / JOURNAL).exists()
@@ -120,7 +120,7 @@ def test_without_remembering_nothing_is_written(stored: Stored, tmp_path: Path) 
 
 
 def test_an_index_remembers_for_its_graph(stored: Stored, tmp_path: Path) -> None:
-    comet = ToldComet(ANSWERS)
+    comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         with open_index(graph) as index:
             tails(index, comet).find([SLEEPS])  # type: ignore[arg-type]
@@ -129,18 +129,18 @@ def test_an_index_remembers_for_its_graph(stored: Stored, tmp_path: Path) -> Non
 
 
 def test_a_comet_that_fails_leaves_the_graph(stored: Stored, tmp_path: Path) -> None:
-    comet = ToldComet(ANSWERS)
+    comet = FixedComet(ANSWERS)
     comet.fails = "out of memory\nand more"
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         known, unknown = tails(graph, comet).find([KNOWN, SLEEPS])
         assert texts([known, unknown]) == [["happy"], []]
-        assert (known.note, unknown.note) == ("", "the COMET told failed (out of memory), so only the graph was used")
+        assert (known.note, unknown.note) == ("", "the COMET fixed failed (out of memory), so only the graph was used")
         comet.fails = ""
         assert texts(tails(graph, comet).find([SLEEPS])) == [["rested", "refreshed"]]
 
 
 def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(stored: Stored, tmp_path: Path) -> None:
-    comet = ToldComet(ANSWERS)
+    comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         source = tails(graph, comet)
         (tmp_path / "graph" / JOURNAL).mkdir()
@@ -150,7 +150,7 @@ def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(sto
 
 
 def test_learnt_tails_answer_without_a_comet_as_they_were(stored: Stored, tmp_path: Path) -> None:
-    comet = ToldComet(ANSWERS)
+    comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         assert CachedTails(TailCache(graph, open_table(graph))).signature == ""
         tails(graph, comet).find([SLEEPS])

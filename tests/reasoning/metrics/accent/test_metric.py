@@ -19,17 +19,17 @@ from tacit.reasoning.metrics.accent.scorers.base import CloseTail, KnownTail, Or
 from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
 
 from tests.conftest import Stored
-from tests.reasoning.metrics.accent.world import ToldComet, WordEncoder, world
+from tests.reasoning.metrics.accent.world import FixedComet, WordEncoder, world
 
 FEED = EventTuple("PersonX buys a dog", "xWant", "PersonX wants to feed the dog", Kind.SINGLE)
 HAPPY = EventTuple("PersonX buys a dog", "xReact", "PersonX is happy", Kind.PAIR, Where(0, 2, 11), Where(None, 0, 10))
 FLY = EventTuple("PersonX flies", "xWant", "PersonX lands", Kind.SINGLE)
 
 
-class Told:
+class FixedExtractor:
     """Finds the tuples that it was told of, by response."""
 
-    signature = "told"
+    signature = "fixed"
 
     def __init__(self, tuples: dict[str, list[EventTuple]]) -> None:
         self.tuples = tuples
@@ -45,10 +45,10 @@ class Fixed:
     relations = None
 
     def __init__(self) -> None:
-        self.asked: list[Triple] = []
+        self.scored: list[Triple] = []
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
-        self.asked += tuples
+        self.scored += tuples
         tail = KnownTail("happy", "happy", Origin.GRAPH, "PersonX buys a dog", 1.0, "atomic2020")
         return [
             TupleScore(0.8, (CloseTail(tail, 0.8), CloseTail(tail._replace(text="glad"), 0.5)))
@@ -82,7 +82,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def accent_over(graph: WritableGraph, profile: str = "tacit") -> tuple[Accent, Fixed]:
     scorer = Fixed()
-    extractor = Told({"two": [FEED, HAPPY], "one": [HAPPY], "is happy so": [HAPPY]})
+    extractor = FixedExtractor({"two": [FEED, HAPPY], "one": [HAPPY], "is happy so": [HAPPY]})
     return Accent(graph, extractor, scorer, profile=profile), scorer
 
 
@@ -90,7 +90,7 @@ def test_the_score_is_the_mean_over_tuples(graph: WritableGraph) -> None:
     metric, scorer = accent_over(graph)
     two, single = metric.score_batch([(["i bought a dog"], "two"), (["i bought a dog"], "one")])
     assert (two.value, single.value) == (pytest.approx(0.5), pytest.approx(0.8))
-    assert len(scorer.asked) == 2  # each distinct tuple once
+    assert len(scorer.scored) == 2  # each distinct tuple once
     for score in (two, single):
         assert sum(piece.share for piece in score.evidence.pieces) == pytest.approx(score.value)
     assert metric.score(["i bought a dog"], "two").value == two.value
@@ -110,7 +110,7 @@ def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: Writabl
 
 def test_single_and_pair_tuples_can_be_left_out(graph: WritableGraph) -> None:
     alone = HAPPY._replace(kind=Kind.PAIR)
-    extractor = Told({"both": [FEED._replace(kind=Kind.SINGLE), alone]})
+    extractor = FixedExtractor({"both": [FEED._replace(kind=Kind.SINGLE), alone]})
     values = {
         tuples: Accent(graph, extractor, Fixed(), tuples=tuples).score(["i bought a dog"], "both")
         for tuples in ("all", "single", "pair")
@@ -122,8 +122,8 @@ def test_single_and_pair_tuples_can_be_left_out(graph: WritableGraph) -> None:
 
 
 def test_the_profile_paper_compares_with_the_tails_of_a_comet_alone(graph: WritableGraph) -> None:
-    comet = ToldComet({("PersonX buys a dog", "xReact"): ["excited", "happy"]})
-    extractor = Told({"two": [HAPPY], "one": [EventTuple("PersonX buys a dog", "xWant", "PersonX sings", Kind.SINGLE)]})
+    comet = FixedComet({("PersonX buys a dog", "xReact"): ["excited", "happy"]})
+    extractor = FixedExtractor({"two": [HAPPY], "one": [EventTuple("PersonX buys a dog", "xWant", "PersonX sings", Kind.SINGLE)]})
     metric = load_metric("accent", graph, profile="paper", extractor=extractor, encoder=WordEncoder(), comet=comet)
     two, single, none = metric.score_batch([(["i bought a dog"], response) for response in ("two", "one", "nothing")])
     assert two.value == pytest.approx(1.0, abs=1e-4)
@@ -146,8 +146,10 @@ def test_the_models_of_the_paper_are_asked_for_by_their_published_names(
     with pytest.raises(ModelError, match="there is no model EchoShao8899/t5_event_relation_extractor"):
         load_metric("accent", graph, profile="paper")
     with pytest.raises(ModelError, match="there is no model mismayil/comet-bart-ai2"):
-        load_metric("accent", graph, profile="paper", extractor=Told({}))
-    metric = load_metric("accent", graph, profile="paper", extractor=Told({}), comet=ToldComet({}), encoder=WordEncoder())
+        load_metric("accent", graph, profile="paper", extractor=FixedExtractor({}))
+    metric = load_metric(
+        "accent", graph, profile="paper", extractor=FixedExtractor({}), comet=FixedComet({}), encoder=WordEncoder()
+    )
     assert "scorer:compatibility" in str(metric.signature)
     assert PAPER_ENCODER == "sentence-transformers/paraphrase-MiniLM-L6-v2"
 
@@ -182,7 +184,7 @@ def test_what_a_score_is_worked_out_from_is_told(graph: WritableGraph) -> None:
         def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
             return [TupleScore(0.7, parts=(("chance of yes", 0.9), ("share of surprise saved", 0.2))) for _ in tuples]
 
-    metric = Accent(graph, Told({"is happy so": [HAPPY]}), Parted())
+    metric = Accent(graph, FixedExtractor({"is happy so": [HAPPY]}), Parted())
     assert explanation.explain(metric.score(["i bought a dog today"], "is happy so")).splitlines()[1:4] == [
         "  +0.700 PersonX buys a dog -xReact-> PersonX is happy (0.70)",
         "    chance of yes 0.9",
@@ -191,7 +193,7 @@ def test_what_a_score_is_worked_out_from_is_told(graph: WritableGraph) -> None:
 
 
 def scored(graph: WritableGraph, model: Path, tuples: list[EventTuple], **options: object) -> Score:
-    metric = make(graph, extractor=Told({"it": tuples}), encoder=WordEncoder(), model=model, **options)  # type: ignore[arg-type]
+    metric = make(graph, extractor=FixedExtractor({"it": tuples}), encoder=WordEncoder(), model=model, **options)  # type: ignore[arg-type]
     return metric.score(["i bought a dog"], "it")
 
 
@@ -205,7 +207,7 @@ def test_the_graph_answers_first_and_the_model_for_what_it_does_not_know(graph: 
 
 
 def test_a_comet_answers_before_the_model_and_is_asked_once(graph: WritableGraph, model: Path) -> None:
-    comet = ToldComet({("PersonX flies", "xWant"): ["to land", "to sleep"]})
+    comet = FixedComet({("PersonX flies", "xWant"): ["to land", "to sleep"]})
     first = scored(graph, model, [HAPPY, FLY], comet=comet, scorer="compatibility")
     assert comet.calls == 1
     assert [piece.rests_on[0].kind for piece in first.evidence.pieces] == ["graph-tail", "comet-tail"]
@@ -248,7 +250,7 @@ def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
     fed = EventTuple("PersonX buys a puppy", "xWant", "PersonX feeds the puppy", Kind.SINGLE)
     late = EventTuple("PersonX eats supper", "isAfter", "PersonX wakes up late", Kind.SINGLE)
-    metric = make(graph, extractor=Told({"fed": [fed, late]}), encoder=WordEncoder(), model=tmp_path)
+    metric = make(graph, extractor=FixedExtractor({"fed": [fed, late]}), encoder=WordEncoder(), model=tmp_path)
     supports = {}
     for support in (
         support for piece in metric.score(["i bought a puppy"], "fed", explain=True).evidence.pieces for support in piece.rests_on
@@ -264,17 +266,17 @@ def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp
 def test_each_distinct_text_is_embedded_once(graph: WritableGraph, model: Path) -> None:
     encoder = WordEncoder()
     tuples = {"a": [HAPPY, FEED], "b": [HAPPY, FLY], "c": [FLY]}
-    metric = make(graph, extractor=Told(tuples), encoder=encoder, model=model)
+    metric = make(graph, extractor=FixedExtractor(tuples), encoder=encoder, model=model)
     metric.score_batch([(["i bought a dog"], name) for name in "abcabc"])
     assert len(encoder.seen) == len(set(encoder.seen))
 
 
 def test_alone_and_in_batches_of_any_order_the_scores_are_the_same(graph: WritableGraph, model: Path) -> None:
     tuples = {"a": [HAPPY, FEED], "b": [HAPPY, FLY], "c": [FLY]}
-    metric = make(graph, extractor=Told(tuples), encoder=WordEncoder(), model=model)
+    metric = make(graph, extractor=FixedExtractor(tuples), encoder=WordEncoder(), model=model)
     items = [(["i bought a dog"], name) for name in "abcd"]
     together = metric.score_batch(items)
-    backwards = make(graph, extractor=Told(tuples), encoder=WordEncoder(), model=model).score_batch(items[::-1])[::-1]
+    backwards = make(graph, extractor=FixedExtractor(tuples), encoder=WordEncoder(), model=model).score_batch(items[::-1])[::-1]
     for item, first, second in zip(items, together, backwards, strict=True):
         assert metric.score(*item).value == pytest.approx(first.value, abs=1e-6, nan_ok=True)
         assert second.value == pytest.approx(first.value, abs=1e-6, nan_ok=True)

@@ -173,12 +173,12 @@ class Counting:
 
     def __init__(self, heads: set[str], note: str = "") -> None:
         self.heads, self.note = heads, note
-        self.asked: list[Query] = []
+        self.queries: list[Query] = []
 
     def find(self, queries: Iterable[Query]) -> list[Found]:
-        self.asked += queries
+        self.queries += queries
         tail = KnownTail("a", "a", Origin.GRAPH, "h", 1.0, "test")
-        return [Found((tail,) if query.head in self.heads else (), self.note) for query in self.asked[-len(list(queries)) :]]
+        return [Found((tail,) if query.head in self.heads else (), self.note) for query in self.queries[-len(list(queries)) :]]
 
 
 def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
@@ -186,7 +186,7 @@ def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
     chain = Chain([first, second, third, Counting(set())])
     tails = chain.find([Query(head, "xWant") for head in "abcda"])
     assert [bool(answer.tails) for answer in tails] == [True, True, True, False, True]
-    assert [[query.head for query in source.asked] for source in (first, second, third)] == [
+    assert [[query.head for query in source.queries] for source in (first, second, third)] == [
         list("abcd"),
         list("bcd"),
         list("cd"),

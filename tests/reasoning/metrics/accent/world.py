@@ -46,7 +46,7 @@ class WordEncoder:
     def __init__(self, signature: str = "words") -> None:
         self.signature = signature
         self.seen: list[str] = []
-        self._kept: dict[str, NDArray[np.float64]] = {}
+        self._vectors: dict[str, NDArray[np.float64]] = {}
         self.files = SimpleNamespace(name="words", requested="words")
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -55,14 +55,14 @@ class WordEncoder:
 
     def pooled(self, texts: Sequence[str], *, keep: bool = True, progress: Any = None) -> NDArray[np.float32]:
         """The same; this encoder pools in one way."""
-        fresh = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         self.seen += fresh
         if progress is not None:
             progress(len(fresh))
         new = {text: sum((_direction(word) for word in text.lower().split()), np.full(64, 1e-3)) for text in fresh}
-        rows = [self._kept[text] if text in self._kept else new[text] for text in texts]
+        rows = [self._vectors[text] if text in self._vectors else new[text] for text in texts]
         if keep:
-            self._kept.update(new)
+            self._vectors.update(new)
         vectors = np.array(rows).reshape(len(texts), 64)
         unit: NDArray[np.float32] = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
         return unit
@@ -76,12 +76,12 @@ def _direction(word: str) -> NDArray[np.float64]:
     return np.random.default_rng(list(word.encode())).normal(size=64)
 
 
-class ToldComet:
+class FixedComet:
     """Stands for a COMET: says ``answers[head, relation]``, counts the queries that reach it, and fails when told to."""
 
     beams = 10
 
-    def __init__(self, answers: dict[tuple[str, str], Sequence[str]], name: str = "told") -> None:
+    def __init__(self, answers: dict[tuple[str, str], Sequence[str]], name: str = "fixed") -> None:
         self.files = SimpleNamespace(requested=name, name=name, digest="0" * 12, signature=f"{name}@{'0' * 12}")
         self.answers = answers
         self.calls = 0

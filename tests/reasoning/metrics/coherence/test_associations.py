@@ -50,10 +50,10 @@ def test_terms_are_words_then_pairs_each_once() -> None:
 
 
 @given(st.lists(st.sampled_from("abcde"), max_size=8), st.lists(st.sampled_from("abcde"), max_size=8))
-def test_overlap_is_dices_coefficient(one: list[str], two: list[str]) -> None:
-    shared = sum(min(one.count(word), two.count(word)) for word in "abcde")
-    expected = 2 * shared / (len(one) + len(two)) if one or two else 0.0
-    assert overlap(Counter(one), " ".join(two)) == pytest.approx(expected)
+def test_overlap_is_dices_coefficient(words: list[str], other_words: list[str]) -> None:
+    shared = sum(min(words.count(word), other_words.count(word)) for word in "abcde")
+    expected = 2 * shared / (len(words) + len(other_words)) if words or other_words else 0.0
+    assert overlap(Counter(words), " ".join(other_words)) == pytest.approx(expected)
 
 
 def oracle(pairs: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
@@ -75,7 +75,7 @@ FIXED = (("dog", "vet"), ("keys", "sorry"), ("zebra", "stripes"))  # the last st
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(TURNS), st.sampled_from(TURNS)), min_size=1, max_size=80), st.integers(1, 40))
-def test_counting_gives_pointwise_mutual_information(pairs: list[tuple[str, str]], most: int) -> None:
+def test_counting_gives_pointwise_mutual_information(pairs: list[tuple[str, str]], limit: int) -> None:
     pairs = [*pairs, *((f"the {a} {n}", f"{b} {n}") for a, b in FIXED for n in range(4))]
     expected = oracle(pairs)
     assert expected
@@ -83,8 +83,8 @@ def test_counting_gives_pointwise_mutual_information(pairs: list[tuple[str, str]
     sources, targets, weights = associations.edges
     names = [(associations.terms[a], associations.terms[b]) for a, b in zip(sources.tolist(), targets.tolist(), strict=True)]
     assert dict(zip(names, weights.tolist(), strict=True)) == pytest.approx(expected, abs=1e-6)
-    fewer = count_associations(pairs, terms=1_000, edges=most)
-    assert len(fewer.edges[0]) == min(most, len(expected))
+    fewer = count_associations(pairs, terms=1_000, edges=limit)
+    assert len(fewer.edges[0]) == min(limit, len(expected))
 
 
 def test_a_graph_gives_back_what_was_written(tmp_path: Path) -> None:

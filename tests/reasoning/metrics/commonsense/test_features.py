@@ -167,12 +167,12 @@ def test_batches_and_memory_change_nothing(oracle: OracleGraph, analyser: SpacyA
 
 
 class Counting(OracleGraph):
-    """An oracle that remembers how often it was asked."""
+    """An oracle that counts the calls of count_triples."""
 
-    asked = 0
+    calls = 0
 
     def count_triples(self, *arguments: object, **named: object) -> object:  # type: ignore[override]
-        self.asked += 1
+        self.calls += 1
         return super().count_triples(*arguments, **named)  # type: ignore[arg-type]
 
 
@@ -182,7 +182,7 @@ def test_each_pair_of_sets_is_counted_once(world: list[Assertion], analyser: Spa
     checked = [item(["a dog"], "a bone"), item(["The dogs!", "Hm."], "Bones."), item(["a cat"], "a bone")]
     features.counts(checked)
     features.counts(checked)
-    assert graph.asked == 2 * 2
+    assert graph.calls == 2 * 2
 
 
 def test_a_history_of_five_hundred_turns(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:

@@ -39,10 +39,10 @@ class Counted:
     signature = "counted"
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     def of(self, concepts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked += concepts
+        self.requested += concepts
         return np.array([[len(concept), concept.count("e")] for concept in concepts], np.float32)
 
 
@@ -85,9 +85,9 @@ def test_rows_hold_the_mean_of_neighbours(graph: KnowledgeGraph) -> None:
     far = vectors.of(around.neighbours("/c/en/dog", 2))[0]
     np.testing.assert_allclose(row[0], [[9, 1], near, far])
     np.testing.assert_allclose(row[1, 1:], 0)
-    calls_before = len(vectors.asked)
+    calls_before = len(vectors.requested)
     np.testing.assert_array_equal(around.rows(["/c/en/dog"])[0], row[0])
-    assert len(vectors.asked) == calls_before
+    assert len(vectors.requested) == calls_before
     assert around.rows([]).shape == (0, 3, 2)
     assert Neighbourhood(graph, vectors, limits=()).rows(["/c/en/dog"]).shape == (1, 1, 2)
 

@@ -32,7 +32,7 @@ from tacit.reasoning.text.language import SpacyAnalyser
 from tests.reasoning.metrics.grade.tiny_grade import DIALOGUES, tiny_checkpoint
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
-ITEMS = [(dialogue[:place], dialogue[place]) for dialogue in DIALOGUES for place in range(1, 4)]
+ITEMS = [(dialogue[:turn], dialogue[turn]) for dialogue in DIALOGUES for turn in range(1, 4)]
 EDGE = [
     ([], "I have a dog"), ([], ""), (["My dog wants a bone."], ""), (["", ""], "dog"), (["hello there"], "ok"),
     (["zyzzyva qwerty"], "frobnicate the zyzzyva"), (["a dog"] * 500, "The puppy wants food."), (["dog"], "dog"),
