@@ -46,7 +46,7 @@ def test_imports_follow_the_arrows(folder: str) -> None:
     assert not against
 
 
-def test_the_arrows_are_seen() -> None:
+def test_imports_are_found_by_the_search() -> None:
     assert {"graph"} <= imported(ROOT / "loaders" / "conceptnet.py") | imported(ROOT / "reasoning" / "metrics" / "grounding.py")
     assert "loaders" in {target for path in (ROOT / "api").glob("*.py") for target in imported(path)}
 
@@ -67,11 +67,11 @@ def probed(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("folder", ["graph", "reasoning", "api"])
-def test_what_a_graph_can_do_is_asked_of_the_protocols_alone(folder: str) -> None:
+def test_graph_abilities_are_tested_by_protocols_only(folder: str) -> None:
     assert [line for path in sorted((ROOT / folder).rglob("*.py")) for line in probed(path)] == []
 
 
-def test_probing_a_graph_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attribute_probing_is_found_by_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     (tmp_path / "one.py").write_text("hasattr(self._store, 'x')\ngetattr(given, 'scan', None)\ngetattr(model, 'layers', 0)\n")
     assert [line.partition(" ")[0] for line in probed(tmp_path / "one.py")] == ["one.py:1", "one.py:2"]

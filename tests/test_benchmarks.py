@@ -24,7 +24,7 @@ def needs_arguments(program: Path) -> bool:
     return False
 
 
-def test_what_make_bench_runs_without_arguments_needs_none() -> None:
+def test_programs_that_make_bench_runs_without_arguments_need_none() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     not_alone = {name for line in re.findall(r"^(?:ON_DATA|ALONE) := (.*)$", makefile, re.MULTILINE) for name in line.split()}
     programs = [path for path in FOLDER.glob("*.py") if not any(path.stem == name.split(",")[0] for name in not_alone)]
@@ -32,7 +32,7 @@ def test_what_make_bench_runs_without_arguments_needs_none() -> None:
     assert [path.name for path in programs if needs_arguments(path)] == []
 
 
-def test_the_tables_of_the_pages_follow_from_what_ships(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_the_pages_match_the_shipped_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
     pages = importlib.import_module("agreement").pages()
     stale = [

@@ -43,7 +43,7 @@ class Graph:
         ]  # fmt: skip
 
 
-def test_the_table_has_relations_of_the_graph_only(cider: Any) -> None:
+def test_the_table_contains_relations_of_the_graph_only(cider: Any) -> None:
     assert {name.removeprefix("<") for names in cider.RELATIONS.values() for name in names.split()} <= set(RELATIONS)
     assert {name.removeprefix("<") for name in cider.KEEPING} <= set(RELATIONS)
 

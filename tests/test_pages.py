@@ -84,7 +84,7 @@ def test_every_page_is_in_the_site_and_in_the_index() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", RUN, ids=lambda example: f"{example.location}-{example.line[:60]}")
-def test_a_command_prints_what_is_shown(
+def test_commands_print_the_documented_output(
     example: Command, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     skip_without_models(example.line)
@@ -97,7 +97,7 @@ def test_a_command_prints_what_is_shown(
 
 
 @pytest.mark.parametrize("example", SHOWN, ids=lambda example: f"{example.location}-{example.line[:60]}")
-def test_a_command_that_is_only_shown_exists_with_its_options(example: Command) -> None:
+def test_commands_without_output_exist_with_their_options(example: Command) -> None:
     lexer = shlex.shlex(example.line.replace("...", ""), posix=True, punctuation_chars="|&<>;")
     lexer.whitespace_split = True
     words = list(takewhile(lambda word: word not in ("|", "&&", ">", "<", "2>", "&"), lexer))[1:]
@@ -120,7 +120,7 @@ def test_a_command_that_is_only_shown_exists_with_its_options(example: Command) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", PYTHON, ids=lambda block: block.location)
-def test_a_program_runs_and_prints_what_it_says(
+def test_programs_print_their_documented_output(
     block: Block, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, output = program(block)
@@ -139,7 +139,7 @@ def test_a_program_runs_and_prints_what_it_says(
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "json"], ids=lambda block: block.location)
-def test_json_that_is_shown_is_json(block: Block) -> None:
+def test_json_blocks_are_valid(block: Block) -> None:
     text = block.text.replace(f", {CUT}", "").replace(CUT, "")
     try:
         json.loads(text)
@@ -148,7 +148,7 @@ def test_json_that_is_shown_is_json(block: Block) -> None:
             json.loads(line)
 
 
-def test_blocks_say_what_they_are_and_few_are_not_run() -> None:
+def test_blocks_have_a_language_and_few_are_not_run() -> None:
     assert {block.language for block in BLOCKS} <= LANGUAGES
     reasons = [block for block in BLOCKS if block.why_not is not None]
     assert len(reasons) <= len(BLOCKS) // 4, [block.location for block in reasons]

@@ -127,7 +127,7 @@ def test_the_torch_that_the_quickstart_names_is_the_pinned_one() -> None:
     assert CPU_TORCH.replace("torch", f"torch{pinned}", 1) in (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
 
 
-def test_no_file_bears_the_path_of_one_machine() -> None:
+def test_no_file_contains_a_local_path() -> None:
     personal = re.compile(r"(?<![\w.~$}>)])/(?:home|Users|root|work|opt)/[A-Za-z]")
     here = str(ROOT)
     lines = []
@@ -156,7 +156,7 @@ def test_modules_are_small_and_say_what_they_are_for() -> None:
     assert not silent, f"modules without a docstring: {silent}"
 
 
-def test_links_between_documents_lead_somewhere() -> None:
+def test_links_between_documents_resolve() -> None:
     broken = [
         f"{path.relative_to(ROOT)}: {target}"
         for path in tracked("*.md")
@@ -190,5 +190,5 @@ def test_contributing_names_functions_that_exist() -> None:
     assert not [(name, path) for name, path in named if not re.search(rf"\b{name}\b", (ROOT / path).read_text(encoding="utf-8"))]
 
 
-def test_the_changelog_knows_the_version() -> None:
+def test_the_changelog_has_the_version() -> None:
     assert f"## [{PROJECT['project']['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -53,13 +53,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_file_that_the_wheel_lacks_is_named(release: Any, wheel: Path) -> None:
+def test_files_missing_from_the_wheel_are_named(release: Any, wheel: Path) -> None:
     tracked = ["api/front/__init__.py", "graph/protocol.py", "reasoning/model.bin"]
     assert release.missing(wheel, tracked) == []
     assert release.missing(wheel, [*tracked, "graph/new.py"]) == ["graph/new.py"]
 
 
-def test_the_bill_names_the_wheel_its_data_files_and_every_pin(release: Any, wheel: Path) -> None:
+def test_the_bill_of_materials_lists_wheel_data_files_and_pins(release: Any, wheel: Path) -> None:
     text = release.bill(wheel, CONSTRAINTS)
     assert text == release.bill(wheel, CONSTRAINTS)
     bill = json.loads(text)

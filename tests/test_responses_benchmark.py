@@ -24,7 +24,7 @@ def dialogues(name: str, number: int) -> list[tuple[str, ...]]:
     return [(f"{name} {index}", "word " * (index % 7 + 1)) for index in range(number)]
 
 
-def test_controls_have_as_many_dialogues_or_words_as_the_filtered_sets(room: Any) -> None:
+def test_controls_match_the_filtered_sets_in_dialogues_or_words(room: Any) -> None:
     dialogues_of = {name: dialogues(name, 60) for name in room.CORPORA}
     chosen = {name: [dialogue for index, dialogue in enumerate(some) if index % 7 > 3] for name, some in dialogues_of.items()}
     sets = room.training_sets(dialogues_of, chosen, 0)

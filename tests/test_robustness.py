@@ -38,7 +38,7 @@ def program() -> Any:
         ("random", "Yes.", "It is in Paris."),
     ],
 )
-def test_what_a_rule_makes_of_a_reply(program: Any, rule: str, response: str, expected: str | None) -> None:
+def test_perturbations_by_rule(program: Any, rule: str, response: str, expected: str | None) -> None:
     drawn = program.Drawn(HISTORY, response, "It is in Paris.", "Where is it?", ("Paris", "Rome"))
     assert program.RULES[rule](drawn, load_pipeline().nlp, np.random.default_rng(0)) == expected
 

@@ -69,18 +69,18 @@ def verdict(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=30))
-def test_any_words_get_a_verdict(words: list[str]) -> None:
+def test_any_words_are_accepted_or_refused(words: list[str]) -> None:
     verdict(" ".join(words))
 
 
 @given(st.sampled_from(QUERIES), st.integers(min_value=0, max_value=400), st.sampled_from(["", *WORDS]))
-def test_any_beginning_of_a_query_gets_a_verdict(query: str, length: int, added: str) -> None:
+def test_any_prefix_of_a_query_is_accepted_or_refused(query: str, length: int, added: str) -> None:
     verdict(query[:length] + added)
     verdict(query[:length] + added + query[length + 1 :])
 
 
 @pytest.mark.parametrize("text", ["reduce(", "reduce(s", "reduce(s =", "all(", "[x IN", "l[", "l[0..", "{a", "EXISTS {"])
-def test_what_breaks_off_is_a_syntax_error_or_refused(text: str) -> None:
+def test_truncated_queries_are_syntax_errors_or_refused(text: str) -> None:
     for dialect in ("neo4j", "embedded"):
         with pytest.raises((QueryInvalid, QueryRefused)):
             check(f"RETURN {text}", dialect)  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ def attack(driver: Any, queries: list[str], limit: float) -> list[str]:
 
 
 @pytest.mark.neo4j
-def test_nothing_runs_on_after_its_limit(server: Any) -> None:
+def test_no_query_runs_beyond_its_limit(server: Any) -> None:
     passed = []
     for query in generated():
         with suppress(QueryRefused, QueryInvalid):
@@ -141,7 +141,7 @@ def test_nothing_runs_on_after_its_limit(server: Any) -> None:
 
 @pytest.mark.neo4j
 @pytest.mark.long
-def test_nothing_of_all_that_is_generated_runs_on_after_its_limit(server: Any) -> None:
+def test_no_generated_query_runs_beyond_its_limit(server: Any) -> None:
     assert attack(server, generated(), 3.0) == []
     assert running(server) == []
 
@@ -197,7 +197,7 @@ def test_a_late_query_loses_its_connection_and_counts_until_the_server_has_ended
 
 
 @pytest.mark.neo4j
-def test_a_look_at_the_transactions_that_times_out_is_repeated(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timed_out_check_of_transactions_is_repeated(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import neo4j
 
     class TimedOut(neo4j.exceptions.ClientError):
@@ -251,7 +251,7 @@ def test_a_query_that_has_ended_without_an_answer_holds_neither_connection_nor_s
 
 
 @pytest.mark.neo4j
-def test_more_queries_than_slots_wait_for_their_turn(server: Any) -> None:
+def test_queries_beyond_the_slots_wait(server: Any) -> None:
     results: list[Any] = []
     threads = [threading.Thread(target=lambda: results.append(run_neo4j(server, None, "RETURN 1 AS x").rows)) for _ in range(12)]
     for thread in threads:

@@ -154,7 +154,7 @@ def bomb(name: str, size: int) -> bytes:
 
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("size", [900_000, pytest.param(8_000_000, marks=pytest.mark.long)])
-def test_a_body_of_many_values_is_refused_within_a_few_times_its_size(name: str, size: int) -> None:
+def test_refusing_a_body_of_many_values_takes_little_memory(name: str, size: int) -> None:
     body = bomb(name, size)
     gc.collect()
     tracemalloc.start()
@@ -185,7 +185,7 @@ def few(body: Any) -> None:
         (CypherRequest, {"query": 1, **{str(number): 1 for number in range(50_000)}}),
     ],
 )
-def test_errors_stay_few_in_the_answer_and_in_memory(model: type[BaseModel], body: Any) -> None:
+def test_the_number_of_reported_errors_is_limited(model: type[BaseModel], body: Any) -> None:
     content = json.dumps(body).encode()
     tracemalloc.start()
     try:
@@ -199,7 +199,7 @@ def test_errors_stay_few_in_the_answer_and_in_memory(model: type[BaseModel], bod
     assert peak < 20e6
 
 
-def test_values_are_counted_outside_of_texts_alone() -> None:
+def test_values_within_texts_are_not_counted() -> None:
     assert count_values(b'{"a": [1, 2, {"b,[{": "x,\\",[{\\\\"}, []]}') == 8  # 7 values
     long = ",[{" * 200_000
     body = json.dumps({"items": [{"history": [long[:150_000]], "response": long[:199_999]}]}).encode()
@@ -209,7 +209,7 @@ def test_values_are_counted_outside_of_texts_alone() -> None:
     assert [count_values(body) for body in two] == [3, 4]  # texts that cross the blocks in which a body is read
 
 
-def test_what_is_as_large_as_allowed_passes() -> None:
+def test_bodies_of_the_maximum_size_are_accepted() -> None:
     assert count_values(b"[" + b",".join([b"0"] * (VALUES - 2)) + b"]") < VALUES
     items = [{"history": ["Good morning."] * 20, "response": "a dog"}] * 1_000
     assert len(parse(json.dumps({"items": items}).encode(), ScoreRequest).items) == 1_000
@@ -227,7 +227,7 @@ def test_empty_turns_count_as_work() -> None:
 @pytest.mark.parametrize(
     "body", [b'{"items":' + b"[" * 5_000, b'{"items": 1' + b"0" * 5_000 + b"}", b'"\\ud800"', b"{} {}", b"NaN"]
 )
-def test_json_that_is_none_is_a_400(body: bytes) -> None:
+def test_invalid_json_is_a_400(body: bytes) -> None:
     with pytest.raises(Problem) as caught:
         parse(body, ScoreRequest)
     assert caught.value.status == 400
@@ -254,7 +254,7 @@ def test_large_bodies_are_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("path", ["/v1/score", "/healthz"])
-def test_trailers_without_end_are_cut_off(running: Running, path: str) -> None:
+def test_endless_trailers_are_disconnected(running: Running, path: str) -> None:
     line = b"X-Trailer: " + b"y" * 8_000 + b"\r\n"
     with running.connect() as connection:
         connection.sendall(HEAD.replace(b"/v1/score", path.encode()) + b"Transfer-Encoding: chunked\r\n\r\n0\r\n")
@@ -262,7 +262,7 @@ def test_trailers_without_end_are_cut_off(running: Running, path: str) -> None:
     assert running.emptied(3)
 
 
-def test_a_trailer_value_without_end_and_chunk_extensions_are_cut_off(running: Running) -> None:
+def test_endless_trailer_values_and_chunk_extensions_are_disconnected(running: Running) -> None:
     for begin in (b"0\r\nX-Trailer: ", b"1;extension="):
         with running.connect() as connection:
             connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + begin)
@@ -270,7 +270,7 @@ def test_a_trailer_value_without_end_and_chunk_extensions_are_cut_off(running: R
     assert running.emptied(3)
 
 
-def test_slow_trailers_have_the_time_of_a_body(running: Running) -> None:
+def test_slow_trailers_have_the_time_limit_of_bodies(running: Running) -> None:
     with running.connect() as connection:
         connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\n")
         assert flood(connection, b"X-Trailer: y\r\n", 100, pause=0.05) < 100
@@ -324,7 +324,7 @@ def test_a_refused_request_closes_its_connection(running: Running, head: bytes, 
     assert time.monotonic() - begun < 4
 
 
-def test_a_client_that_still_sends_reads_why_it_was_refused(running: Running) -> None:
+def test_a_client_that_is_still_sending_gets_the_error_response(running: Running) -> None:
     with running.connect() as connection:
         connection.sendall(HEAD + b"Content-Length: 3000000\r\n\r\n")
         for _ in range(3):
@@ -332,7 +332,7 @@ def test_a_client_that_still_sends_reads_why_it_was_refused(running: Running) ->
         assert read(connection).startswith(b"HTTP/1.1 401")
 
 
-def test_slow_bodies_of_one_client_leave_room_for_others(running: Running) -> None:
+def test_slow_bodies_of_one_client_do_not_block_others(running: Running) -> None:
     number = 2 * LIMITS["client_connections"]
     connections = [running.connect() for _ in range(number)]
     try:
@@ -352,14 +352,14 @@ def test_slow_bodies_of_one_client_leave_room_for_others(running: Running) -> No
             connection.close()
 
 
-def test_a_client_is_an_address_or_a_network() -> None:
+def test_clients_are_counted_by_address_or_network() -> None:
     assert {client_of(address) for address in ("2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:0:1::")} == {"2001:db8::/64"}
     assert client_of("2001:db8:0:1::1") == "2001:db8:0:1::/64"
     assert client_of("::ffff:10.0.0.1") == client_of("10.0.0.1") == "10.0.0.1"
 
 
 @pytest.mark.parametrize("first", [b"", b"G", GET, b"\r\n"])
-def test_a_head_that_does_not_come_is_not_waited_for(running: Running, first: bytes) -> None:
+def test_slow_request_heads_time_out(running: Running, first: bytes) -> None:
     with running.connect() as connection:
         begun = time.monotonic()
         connection.sendall(first)
@@ -367,7 +367,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(running: Running, first: by
     assert time.monotonic() - begun < 4
 
 
-def test_many_pipelined_requests_are_cut_off(running: Running) -> None:
+def test_many_pipelined_requests_are_disconnected(running: Running) -> None:
     with running.connect() as connection:
         connection.sendall((GET + b"\r\n") * 4 + GET + b"Connection: close\r\n\r\n")
         assert read(connection).count(b"HTTP/1.1 200") == 5
@@ -391,7 +391,7 @@ def test_a_half_closed_connection_is_answered(running: Running) -> None:
 
 
 @pytest.mark.long
-def test_four_thousand_slow_connections_keep_nobody_out(sample_graph: str, keys: Path) -> None:
+def test_four_thousand_slow_connections_do_not_block_others(sample_graph: str, keys: Path) -> None:
     program = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
     words = [sys.executable, "-c", program, "serve", sample_graph, "-m", "grounding", "--keys", str(keys), "--port", "0"]
     attack = (
@@ -455,7 +455,7 @@ def test_four_thousand_slow_connections_keep_nobody_out(sample_graph: str, keys:
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/info", "/", "/healthz", "/openapi.json", "/static/app.js"])
-def test_a_request_names_a_host_of_this_service(app: App, headers: dict[str, str], status: int, path: str) -> None:
+def test_the_host_header_must_name_this_service(app: App, headers: dict[str, str], status: int, path: str) -> None:
     answer = app("GET", path, headers=headers)
     assert answer.status_code == status
     assert status == 200 or answer.json()["type"] == "urn:tacit:problem:misdirected"
@@ -506,7 +506,7 @@ def test_pages_of_other_sites_are_refused(app: App, headers: dict[str, str], sta
         assert (preflight.status_code, "access-control-allow-origin" in preflight.headers) == (403, False)
 
 
-def test_a_key_does_not_make_another_site_welcome(keys: Path) -> None:
+def test_a_key_does_not_allow_another_site(keys: Path) -> None:
     key, entry = new_key("bob")
     with editing_keys(keys) as entries:
         entries.append(entry)
@@ -530,7 +530,7 @@ def test_a_key_does_not_make_another_site_welcome(keys: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("path", ["/v1/score", "/v1/cypher", "/v1/explain"])
-def test_a_body_has_to_be_declared_as_json(app: App, kind: str | None, status: int, path: str) -> None:
+def test_bodies_need_the_content_type_json(app: App, kind: str | None, status: int, path: str) -> None:
     content = json.dumps(ITEM).encode()
     answer = app("POST", path, content=content, headers={} if kind is None else {"content-type": kind})
     assert (answer.status_code == 415) == (status == 415)
@@ -558,7 +558,7 @@ def test_names_of_hosts_are_checked() -> None:
         "/healthz/?%0D%0AX-Injected:%201",
     ],
 )
-def test_no_header_is_injected_and_no_other_site_is_named(running: Running, path: str) -> None:
+def test_headers_cannot_be_injected(running: Running, path: str) -> None:
     with running.connect() as connection:
         connection.sendall(b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path.encode())
         head, _, _ = read(connection).partition(b"\r\n\r\n")
@@ -572,7 +572,7 @@ def test_no_header_is_injected_and_no_other_site_is_named(running: Running, path
     assert b"location: //" not in head.lower()
 
 
-def test_a_request_id_is_not_copied_when_it_is_not_one(running: Running) -> None:
+def test_invalid_request_ids_are_not_echoed(running: Running) -> None:
     for header in (b"a\tb", b"x\x0bX-Injected: 1", b"\xff", b"y" * 129):
         with running.connect() as connection:
             connection.sendall(GET + b"Connection: close\r\nX-Request-ID: " + header + b"\r\n\r\n")
@@ -582,7 +582,7 @@ def test_a_request_id_is_not_copied_when_it_is_not_one(running: Running) -> None
 # Files of keys, and the served folder
 
 
-def test_keys_that_are_added_together_are_all_kept(tmp_path: Path) -> None:
+def test_keys_added_by_concurrent_threads_are_all_kept(tmp_path: Path) -> None:
     path = tmp_path / "keys"
 
     def add(number: int) -> None:
@@ -597,7 +597,7 @@ def test_keys_that_are_added_together_are_all_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_keys_that_processes_add_together_are_all_kept(tmp_path: Path) -> None:
+def test_keys_added_by_concurrent_processes_are_all_kept(tmp_path: Path) -> None:
     program = "import sys; from tacit.api.main import main; sys.argv[0] = 'tacit'; main()"
     words = [sys.executable, "-c", program, "keys", "add", str(tmp_path / "keys")]
     started = [subprocess.Popen([*words, f"name {number}"], stdout=subprocess.DEVNULL) for number in range(12)]
@@ -605,7 +605,7 @@ def test_keys_that_processes_add_together_are_all_kept(tmp_path: Path) -> None:
     assert len(read_keys(tmp_path / "keys")) == 12
 
 
-def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_change_leaves_the_key_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "keys"
     with pytest.raises(ZeroDivisionError), editing_keys(path, create=True):
         raise ZeroDivisionError
@@ -620,7 +620,7 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["deleted", "garbled", "binary", "folder"])
-def test_a_lost_file_of_keys_lets_nobody_in(
+def test_a_missing_key_file_refuses_everyone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], damage: str
 ) -> None:
     monkeypatch.setattr(sys.modules[Keys.__module__], "_CHECK_SECONDS", 0.0)
@@ -655,7 +655,7 @@ def test_a_lost_file_of_keys_lets_nobody_in(
 
 
 @pytest.mark.parametrize("change", ["loaded again", "deleted"])
-def test_a_served_folder_that_changes_is_told(graph_copy: Path, change: str, tacit: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_changed_served_folder_is_reported(graph_copy: Path, change: str, tacit: Callable[..., Any], tmp_path: Path) -> None:
     from tacit.graph import open_graph, open_index
 
     with open_graph(str(graph_copy)) as store, open_index(store) as index:

@@ -62,7 +62,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeGraph]
         yield store
 
 
-def test_there_are_enough() -> None:
+def test_the_cookbook_has_enough_queries() -> None:
     assert len(ENTRIES) >= 18
 
 
@@ -85,7 +85,7 @@ def test_example_finds_something(entry: str, sample: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_hostile_parameters_are_values(entry: str, sample: KnowledgeGraph) -> None:
+def test_hostile_parameters_are_plain_values(entry: str, sample: KnowledgeGraph) -> None:
     hostile = "dog'}) DETACH DELETE n //"
     values = {name: [hostile] if isinstance(value, list) else hostile for name, value in examples(entry).items()}
     if values:
@@ -121,7 +121,7 @@ def test_rows_are_equal_on_both_engines_on_real_data(data_dir: Path, neo4j_url: 
             assert run(server, entry) == run(embedded, entry), entry
 
 
-def test_page_shows_what_the_queries_give(sample: KnowledgeGraph) -> None:
+def test_the_page_shows_real_results(sample: KnowledgeGraph) -> None:
     assert PAGE.read_text(encoding="utf-8") == page(sample), (
         "write it anew: python -m tests.cypher.test_cookbook > docs/cookbook.md"
     )

@@ -24,7 +24,7 @@ def test_every_query_is_documented(name: str) -> None:
     assert query(name) is rows
 
 
-def test_dialects_come_first() -> None:
+def test_queries_of_a_dialect_take_precedence() -> None:
     assert query("hop_distances", "neo4j").name == "neo4j/hop_distances"
     assert query("tails", "neo4j") == query("tails", "embedded") == query("tails")
     with pytest.raises(LookupError, match="unknown query 'hop_distances'"):
@@ -41,7 +41,7 @@ def test_names_are_filled_in_only_when_well_formed() -> None:
         statement.naming(NOWHERE="IsA")
 
 
-def test_the_bound_of_a_path_is_tightened() -> None:
+def test_the_path_bound_is_substituted() -> None:
     for dialect in ("neo4j", "embedded"):
         statement = query("hop_distances", dialect)  # type: ignore[arg-type]
         assert "..6" in statement.text
@@ -100,7 +100,7 @@ def test_every_query_is_used_and_every_use_has_a_query() -> None:
     assert used == set(OWN)
 
 
-def test_queries_are_asked_with_their_parameters() -> None:
+def test_queries_are_run_with_all_parameters() -> None:
     checked = 0
     for name, _, keywords in calls():
         if keywords is None:
@@ -112,7 +112,7 @@ def test_queries_are_asked_with_their_parameters() -> None:
     assert checked >= 15
 
 
-def test_rows_are_asked_with_their_parameters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_row_queries_are_run_with_all_parameters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What is not asked by keyword is recorded while every kind of work is done on the embedded engine."""
     from tacit.graph import open_graph
     from tacit.graph.embedded.engine import Engine

@@ -23,7 +23,7 @@ def entry(*added: AddedRelation, options: str = "") -> Callable[[], LoadEntry]:
     return lambda: LoadEntry("triples", 1, "my.csv", "sha", {"mapping": options}, 2, 2, {}, added)
 
 
-def test_a_store_keeps_them(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
+def test_a_store_keeps_added_relations(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
     store = new_store()
     store.load(ROWS, entry(CALMS, UNUSED))
     assert store.manifest().relations == {"Calms": CALMS, "Mirrors": UNUSED}
@@ -54,7 +54,7 @@ def test_later_definitions_replace_earlier_ones_and_change_no_digest(new_store: 
     assert store.manifest().digest == digest
 
 
-def test_the_export_for_neo4j_keeps_them(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
+def test_the_export_for_neo4j_keeps_added_relations(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
     store = new_store()
     store.load(ROWS, entry(CALMS, UNUSED))
     export_csv_import(store, tmp_path / "out")
@@ -63,7 +63,7 @@ def test_the_export_for_neo4j_keeps_them(new_store: Callable[[], WritableGraph],
 
 
 @pytest.mark.parametrize("name", ["mirrors", "Mirror", "Soothes"])
-def test_the_embedded_engine_refuses_others_by_name(stored: Callable[..., Path], tmp_path: Path, name: str) -> None:
+def test_the_embedded_engine_refuses_unknown_relations_by_name(stored: Callable[..., Path], tmp_path: Path, name: str) -> None:
     from tacit.graph import open_graph
 
     with open_graph(stored((), tmp_path / "g"), engine="store") as store:

@@ -77,7 +77,7 @@ def steps_of(write: Callable[[Path], None], path: Path) -> range:
 
 
 @pytest.mark.parametrize("how", ["killed", "interrupted", "failed"])
-def test_a_folder_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str) -> None:
+def test_a_folder_is_complete_wherever_its_replacement_is_interrupted(tmp_path: Path, how: str) -> None:
     write_folder(tmp_path / "model", OLD)
     seen = set()
     for at in steps_of(lambda path: write_folder(path, NEW), tmp_path / "model"):
@@ -94,7 +94,7 @@ def test_a_folder_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: st
     assert seen == {True, False}
 
 
-def test_readers_find_a_whole_folder_at_any_time_and_the_writer_goes_on(tmp_path: Path) -> None:
+def test_readers_always_find_a_complete_folder(tmp_path: Path) -> None:
     write_folder(tmp_path / "model", OLD)
     for at in steps_of(lambda path: write_folder(path, NEW), tmp_path / "model"):
         write_folder(tmp_path / "model", OLD)
@@ -111,7 +111,7 @@ def test_readers_find_a_whole_folder_at_any_time_and_the_writer_goes_on(tmp_path
 
 
 @pytest.mark.parametrize("how", ["killed", "interrupted", "failed"])
-def test_a_file_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str) -> None:
+def test_a_file_is_complete_wherever_its_replacement_is_interrupted(tmp_path: Path, how: str) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(b"old")
     for at in steps_of(lambda path: write_file(path, b"new"), path):
@@ -123,7 +123,7 @@ def test_a_file_is_whole_wherever_its_replacement_ends(tmp_path: Path, how: str)
             assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_what_fails_while_it_is_made_leaves_the_old_one(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_folder(tmp_path: Path) -> None:
     write_folder(tmp_path / "model", OLD)
 
     def fail_half_way() -> None:
@@ -144,7 +144,7 @@ def test_a_second_writer_is_told_to_wait(tmp_path: Path) -> None:
     assert texts(tmp_path / "model") == {"weights": "first"}
 
 
-def test_a_folder_of_something_else_is_not_taken(tmp_path: Path) -> None:
+def test_a_foreign_folder_is_not_replaced(tmp_path: Path) -> None:
     model = tmp_path / "model"
     write_folder(model, OLD)
     check_folder(model, "weights", "a model")
@@ -155,7 +155,7 @@ def test_a_folder_of_something_else_is_not_taken(tmp_path: Path) -> None:
         check_folder(tmp_path / "none" / "model", "weights", "a model")
 
 
-def test_a_link_to_a_model_stays_one(tmp_path: Path) -> None:
+def test_a_symbolic_link_to_a_model_is_preserved(tmp_path: Path) -> None:
     write_folder(tmp_path / "model", OLD)
     (tmp_path / "latest").symlink_to("model")
     write_folder(tmp_path / "latest", NEW)
@@ -180,7 +180,7 @@ def test_a_second_writer_is_refused_until_the_first_has_finished(tmp_path: Path,
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
-def test_an_old_model_that_a_kill_left_does_not_come_back(tmp_path: Path) -> None:
+def test_a_backup_left_by_a_kill_is_not_restored_over_a_new_model(tmp_path: Path) -> None:
     for name in ("m", ".m.old"):
         (tmp_path / name).mkdir()
     atomic.recover(tmp_path / "m")

@@ -103,7 +103,7 @@ class TestGolden:
         assert found(1, None, []) == found(1, None, ["xWant"]) == found(1, None, ["Nowhere"]) == []
         assert golden.neighbours("/c/en/echo") == golden.neighbours("/c/en/nobody") == golden.neighbours("/e/to_rest") == []
 
-    def test_texts_stand_for_the_concepts_that_they_name(self, golden: KnowledgeGraph) -> None:
+    def test_texts_resolve_to_concepts(self, golden: KnowledgeGraph) -> None:
         assert golden.neighbours("The Dogs") == golden.neighbours("/c/en/dog") != []
         assert golden.neighbours("cats", 1, None, ["IsA"]) == golden.neighbours("/c/en/cat", 1, None, ["IsA"]) != []
         table = golden.hop_distances(["dogs", "/c/en/fish"], ["a bone", "/c/en/nobody", "CAFÉ"])
@@ -115,7 +115,7 @@ class TestGolden:
         assert golden.paths("dogs", "a door") == golden.paths("/c/en/dog", "/c/en/door") != []
         assert golden.tails("personx eats ___") == golden.tails("/e/PersonX_eats_[]") != []
 
-    def test_a_text_that_names_nothing_is_an_error(self, golden: KnowledgeGraph) -> None:
+    def test_a_text_without_a_concept_is_an_error(self, golden: KnowledgeGraph) -> None:
         for ask in (
             lambda: golden.neighbours("dgo"),
             lambda: golden.hop_distances(["dog"], ["bone", "dgo"]),

@@ -26,7 +26,7 @@ def test_json_lines_are_read_back(graph_of: GraphOf, tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.writing")) == []
 
 
-def test_an_export_that_fails_leaves_no_file(tmp_path: Path) -> None:
+def test_a_failed_export_leaves_no_file(tmp_path: Path) -> None:
     with open_graph(tmp_path / "g", create=True) as graph:
         graph.load(SMALL)
         graph.close()

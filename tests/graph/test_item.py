@@ -33,7 +33,7 @@ def test_an_item_holds_its_texts_as_tuples() -> None:
         ((["a"], "x", "y"), "the references are one text"),
     ],
 )
-def test_texts_that_cannot_be_scored_make_no_item(texts: tuple[Any, ...], reason: str) -> None:
+def test_texts_that_cannot_be_scored_are_refused(texts: tuple[Any, ...], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         Item(*texts)
 
@@ -65,7 +65,7 @@ def test_the_texts_of_a_file_are_checked_once(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("size", [1, 2, 100])
-def test_errors_keep_their_places_in_batches_of_any_size(size: int) -> None:
+def test_errors_keep_their_order_at_any_batch_size(size: int) -> None:
     returned_rows: Sequence[Any] = [
         ItemError(1, "a"), Item(["x"], "yes", id=1), ItemError(3, "b"), ItemError(4, "c"), (2, ["x"], 5), (3, ["x"], "no"),
     ]  # fmt: skip

@@ -90,7 +90,7 @@ def consistent(graph: KnowledgeGraph) -> None:
 
 
 @pytest.mark.slow
-def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
+def test_an_embedded_load_killed_at_any_step(tmp_path: Path) -> None:
     folder = tmp_path / "g"
     deaths = 0
     points = ((10_000, 0.0, False), (-1, 0.0, False), (-1, 0.1, True), (-1, 0.3, False), (-1, 0.6, True))
@@ -108,7 +108,7 @@ def test_an_embedded_load_killed_anywhere(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.neo4j
-def test_a_neo4j_load_killed_anywhere(neo4j_url: str) -> None:
+def test_a_neo4j_load_killed_at_any_step(neo4j_url: str) -> None:
     for stop_at in (BATCH + 1, FEW - 100):
         assert killed(neo4j_url, stop_at, 0.0, FEW)
         with open_graph(neo4j_url) as graph:

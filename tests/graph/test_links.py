@@ -123,7 +123,7 @@ def test_the_same_links_change_nothing_and_others_replace_them(new_store: NewSto
     assert linked_digest(store.manifest(), store.link_manifest()) == store.manifest().digest
 
 
-def test_what_concepts_and_events_answer_stays_the_same(new_store: NewStore) -> None:
+def test_links_do_not_change_concept_and_event_queries(new_store: NewStore) -> None:
     store = new_store()
     store.load(ROWS)
     concepts = [WALLET, LOSE, MONEY, "/c/en/pocket", "/c/en/win", "/c/en/bank"]
@@ -189,7 +189,7 @@ def test_a_load_keeps_links_and_makes_them_out_of_date(new_store: NewStore) -> N
 
 
 @pytest.mark.parametrize("relation", ["Mentions", "SameEvent"])
-def test_assertions_cannot_take_the_name_of_a_link(new_store: NewStore, relation: str) -> None:
+def test_relations_cannot_have_the_name_of_a_link(new_store: NewStore, relation: str) -> None:
     store = linked(new_store)
     with pytest.raises(InputError, match=f"the relation {relation} is kept for links"):
         store.load([Assertion(WALLET, relation, MONEY)])
@@ -325,7 +325,7 @@ def test_fingerprints_depend_on_every_field(links: list[Link]) -> None:
         assert other.fingerprint() != link.fingerprint()
 
 
-def test_the_manifest_survives_its_properties() -> None:
+def test_manifests_round_trip_through_properties() -> None:
     manifest = LinkManifest(LinkEntry(1, "p", "en", "0123", 9, 8, 7, 6), 13, 2**127)
     held = link_properties(manifest)
     assert link_manifest_of([(held["loads"], held["assertions"], held["checksum"])]) == manifest

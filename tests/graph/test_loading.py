@@ -35,7 +35,7 @@ def entry(sha256: str, **options: object) -> Callable[[], LoadEntry]:
     return lambda: LoadEntry("conceptnet", 1, "file.csv", sha256, options, 10, 9, {"language": 1})
 
 
-def test_loads_add_up_and_repeat_harmlessly(new_store: NewStore) -> None:
+def test_loads_add_up_and_are_idempotent(new_store: NewStore) -> None:
     store = new_store()
     steps: list[int] = []
     assert store.load(SMALL[:10], entry("a"), steps.append) == (10, 0)
@@ -54,7 +54,7 @@ def test_loads_add_up_and_repeat_harmlessly(new_store: NewStore) -> None:
     assert sorted(store.assertions()) == sorted(SMALL)
 
 
-def test_the_first_of_equal_assertions_stays(new_store: NewStore) -> None:
+def test_of_equal_assertions_the_first_is_kept(new_store: NewStore) -> None:
     store = new_store()
     first, second = Assertion(DOG, "IsA", BONE, 1.0, "x"), Assertion(DOG, "IsA", BONE, 2.0, "x", license="other")
     assert store.load([first, second]) == (1, 1)
@@ -63,7 +63,7 @@ def test_the_first_of_equal_assertions_stays(new_store: NewStore) -> None:
     assert store.manifest().checksum == checksum([first])
 
 
-def test_numbers_keep_their_kind(new_store: NewStore) -> None:
+def test_integers_and_floats_keep_their_type(new_store: NewStore) -> None:
     store = new_store()
     store.load([Assertion(DOG, "IsA", BONE, 1, rank=True, score=0)])
     (row,) = store.assertions()
@@ -84,7 +84,7 @@ def test_numbers_keep_their_kind(new_store: NewStore) -> None:
     ],
     ids=["uri", "long uri", "event", "rank", "score"],
 )
-def test_both_stores_refuse_what_one_of_them_cannot_hold(new_store: NewStore, row: Assertion) -> None:
+def test_values_that_one_store_cannot_hold_are_refused_by_both(new_store: NewStore, row: Assertion) -> None:
     store = new_store()
     longest = Assertion("/c/en/" + "ü" * ((MAX_URI - 6) // 2), "IsA", BONE, rank=2**63 - 1)
     store.load([longest])
@@ -167,7 +167,7 @@ def test_relations_that_differ_in_case_or_are_called_like_nodes(new_store: NewSt
     assert [n.weight for n in store.neighbours(DOG, relations=["hassubevent", "Nowhere"])] == [1.0]
 
 
-def test_a_graph_is_not_made_by_reading(tmp_path: Path) -> None:
+def test_opening_does_not_create_a_graph(tmp_path: Path) -> None:
     with pytest.raises(GraphNotFound, match="tacit load"):
         open_graph(tmp_path / "none")
     assert not (tmp_path / "none").exists()
@@ -178,14 +178,14 @@ def test_a_graph_is_not_made_by_reading(tmp_path: Path) -> None:
         open_graph(tmp_path / "file" / "graph", create=True)
 
 
-def test_a_row_that_is_none_is_refused_before_anything_is_kept(new_store: NewStore) -> None:
+def test_an_invalid_row_is_refused_before_anything_is_stored(new_store: NewStore) -> None:
     store = new_store()
     with pytest.raises(InputError, match="two concepts or two events"):
         store.load([*SMALL, Assertion("", "IsA", BONE)])
     assert store.counts().assertions == 0
 
 
-def test_a_load_that_needs_more_memory_gets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_grows_its_memory_limit_as_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded_load, "LOAD_MEMORY", 24 << 20)
     pools: list[int] = []
 
@@ -255,7 +255,7 @@ def test_a_large_graph_has_a_relation_in_several_tables(tmp_path: Path, monkeypa
 
 
 @pytest.mark.slow
-def test_the_real_graph(conceptnet_graph: Path) -> None:
+def test_the_real_graph_loads(conceptnet_graph: Path) -> None:
     with open_graph(conceptnet_graph, engine="store") as graph:
         manifest = graph.manifest()
         (loaded,) = manifest.loads
@@ -267,7 +267,7 @@ def test_the_real_graph(conceptnet_graph: Path) -> None:
 # Reference cycles are looked for rarely during a load or a batch, and as before after it, whatever happened.
 
 
-def test_the_threshold_is_high_inside_and_as_before_after_an_error() -> None:
+def test_the_gc_threshold_is_restored_after_an_error() -> None:
     before = gc.get_threshold()
     within = []
 
@@ -282,7 +282,7 @@ def test_the_threshold_is_high_inside_and_as_before_after_an_error() -> None:
     assert gc.get_threshold() == before
 
 
-def test_a_search_that_was_switched_off_stays_off() -> None:
+def test_a_disabled_garbage_collector_stays_disabled() -> None:
     before = gc.get_threshold()
     try:
         gc.set_threshold(0)
@@ -292,7 +292,7 @@ def test_a_search_that_was_switched_off_stays_off() -> None:
         gc.set_threshold(*before)
 
 
-def test_blocks_of_two_threads_leave_the_threshold_as_it_was() -> None:
+def test_concurrent_blocks_restore_the_gc_threshold() -> None:
     """The first to enter is the first to leave, as threads may."""
     before = gc.get_threshold()
     first, second = rare_cycle_search(), rare_cycle_search()
@@ -304,7 +304,7 @@ def test_blocks_of_two_threads_leave_the_threshold_as_it_was() -> None:
     assert gc.get_threshold() == before
 
 
-def test_scoring_searches_rarely() -> None:
+def test_scoring_collects_garbage_rarely() -> None:
     before, within = gc.get_threshold(), []
 
     class Watching(BatchScoring):

@@ -48,7 +48,7 @@ from tacit.graph.relations import ATOMIC_RELATIONS, RELATIONS
         ("", ""),
     ],
 )
-def test_events_meet_in_one_spelling(written: str, canonical: str) -> None:
+def test_spellings_of_an_event_normalise_to_one(written: str, canonical: str) -> None:
     assert normalise_event(written) == canonical
     assert normalise_event(canonical) == canonical
 
@@ -64,7 +64,7 @@ def test_normalising_an_event_twice_changes_nothing(text: str) -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("abAB_/ .'-éİ\t")) | st.text())
-def test_a_concept_names_itself(text: str) -> None:
+def test_a_concept_uri_resolves_to_itself(text: str) -> None:
     try:
         uri = concept_uri(text)
     except InputError:
@@ -96,7 +96,7 @@ def test_malformed_relations_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "/", "_"])
-def test_texts_that_name_nothing_are_refused(text: str) -> None:
+def test_texts_without_words_are_refused(text: str) -> None:
     with pytest.raises(InputError):
         concept_uri(text)
 
@@ -104,7 +104,7 @@ def test_texts_that_name_nothing_are_refused(text: str) -> None:
 # The relation table: complete and consistent.
 
 
-def test_the_datasets_relations_are_there() -> None:
+def test_all_relations_of_the_datasets_are_defined() -> None:
     assert len(ATOMIC_RELATIONS) == len(set(ATOMIC_RELATIONS)) == 23
     assert len(RELATIONS) == 66
     assert next(iter(RELATIONS)) == "RelatedTo"

@@ -70,20 +70,20 @@ def test_the_environment_fills_what_the_url_leaves_out(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     "url", ["http://localhost", "s3://bucket/graph", "", "bolt://host:notaport", "bolt://host?policy=x", "://x"]
 )
-def test_other_addresses_are_refused(url: str) -> None:
+def test_unknown_url_schemes_are_refused(url: str) -> None:
     with pytest.raises(InputError):
         open_graph(url)
 
 
 @pytest.mark.parametrize("thing", [None, 3, ["g"], object()])
-def test_other_things_are_refused(thing: object) -> None:
+def test_invalid_open_arguments_are_refused(thing: object) -> None:
     pytest.importorskip("py2neo")
     with pytest.raises(InputError, match="is not a graph"):
         open_graph(thing)
 
 
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
-def test_nobody_there(scheme: str) -> None:
+def test_no_server_at_the_address(scheme: str) -> None:
     started = time.monotonic()
     with pytest.raises(GraphUnavailable) as caught:
         open_graph(f"{scheme}://ann:hunter2@127.0.0.1:1")
@@ -99,13 +99,13 @@ def test_a_host_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("url", ["bolt://a..b:1", "bolt://" + "a" * 70 + ".org"])
-def test_a_host_name_that_cannot_be_one(url: str) -> None:
+def test_an_invalid_host_name(url: str) -> None:
     with pytest.raises(InputError, match="host name is invalid; check the URL"):
         open_graph(url)
 
 
 @pytest.mark.parametrize("seconds", ["soon", "-1", "nan", "inf"])
-def test_a_wrong_number_of_seconds(seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_timeout(seconds: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_NEO4J_RETRY_SECONDS", seconds)
     with pytest.raises(InputError, match=f"TACIT_NEO4J_RETRY_SECONDS={seconds} is not a number of seconds"):
         open_graph(NOBODY)
@@ -120,7 +120,7 @@ def test_a_wrong_number_of_seconds(seconds: str, monkeypatch: pytest.MonkeyPatch
         (DriverError("out of order"), GraphError, "asking failed on bolt://host:1 (out of order)"),
     ],
 )
-def test_only_a_server_that_is_gone_does_not_answer(raised: Exception, kind: type[Exception], says: str) -> None:
+def test_only_connection_errors_are_reported_as_unreachable(raised: Exception, kind: type[Exception], says: str) -> None:
     server = object.__new__(Server)
     server.url = "bolt://host:1"
     with pytest.raises(kind, match=re.escape(says)) as caught, server._errors("asking"):
@@ -136,7 +136,9 @@ def test_a_damaged_database_is_one_sentence(tmp_path: Path) -> None:
         open_graph(tmp_path)
 
 
-def test_a_database_without_checksums_is_opened_within_limits_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_without_checksums_is_first_opened_in_a_limited_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_graph(tmp_path, create=True) as graph:
         graph.load(SMALL)
     (tmp_path / "graph.lbug.sums").unlink()
@@ -156,7 +158,7 @@ def test_a_database_without_checksums_is_opened_within_limits_first(tmp_path: Pa
         assert store.counts().assertions == len(SMALL)
 
 
-def test_a_path_of_any_kind(tmp_path: Path) -> None:
+def test_paths_are_accepted_in_any_form(tmp_path: Path) -> None:
     folder = tmp_path / "with space 'quote' ü"
     for way in (folder, str(folder)):
         with open_graph(way, create=True) as graph:
@@ -204,7 +206,7 @@ def test_the_index_is_built_once_by_the_first_concept_query(tmp_path: Path, monk
     assert sum(progress_calls) == len(SMALL), "an index that is there is not built again"
 
 
-def test_what_is_loaded_is_seen_by_the_next_query(tmp_path: Path) -> None:
+def test_the_next_query_sees_a_load(tmp_path: Path) -> None:
     with open_graph(tmp_path, create=True, progress=False) as graph:
         graph.load(SMALL)
         assert graph.resolve(["kennel"]) == [None]
@@ -219,7 +221,7 @@ def test_what_is_loaded_is_seen_by_the_next_query(tmp_path: Path) -> None:
         assert graph.resolve(["yard"]) == ["/c/en/yard"]
 
 
-def test_an_open_graph_stays_as_it_was_and_the_next_one_has_a_new_index(tmp_path: Path) -> None:
+def test_an_open_graph_keeps_its_index_and_the_next_one_gets_a_new_one(tmp_path: Path) -> None:
     with open_graph(tmp_path, create=True, progress=False) as graph:
         graph.load(SMALL)
         digest = graph.manifest().digest
@@ -250,7 +252,7 @@ def test_metrics_count_with_the_index(tmp_path: Path) -> None:
         assert graph.counts() == store.counts()
 
 
-def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> None:
+def test_graphs_implement_the_protocols_that_they_claim(tmp_path: Path) -> None:
     offers: dict[type, tuple[type, ...]] = {
         Graph: (KnowledgeGraph, WritableGraph, LimitsQueries, CountsInBulk),
         EmbeddedGraph: (KnowledgeGraph, WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk),
@@ -267,7 +269,7 @@ def test_what_each_graph_offers_is_what_the_protocols_say(tmp_path: Path) -> Non
     assert offered == offers
 
 
-def test_an_index_that_cannot_lie_beside_the_graph_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_of_a_read_only_folder_is_kept_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     with open_graph(tmp_path / "g", create=True) as graph:
         graph.load(SMALL)
@@ -280,7 +282,7 @@ def test_an_index_that_cannot_lie_beside_the_graph_is_kept_in_the_cache(tmp_path
     assert sum(progress_calls) == len(SMALL)
 
 
-def test_without_any_place_for_an_index_the_store_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_writable_index_folder_the_store_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     with open_graph(tmp_path / "g", create=True) as graph:
@@ -297,7 +299,7 @@ def test_without_any_place_for_an_index_the_store_answers(tmp_path: Path, monkey
         open_graph(tmp_path / "g", engine="fast")  # type: ignore[call-overload]
 
 
-def test_an_error_of_the_first_query_is_not_taken_for_a_wrong_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_first_query_is_not_reported_as_a_wrong_address(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: neo4j.Driver) -> None:
         raise ValueError("an error in a query")
 

@@ -48,7 +48,7 @@ def test_the_target_is_found_by_its_words() -> None:
     assert target_index(dialogue, "nothing of this") == 0
 
 
-def test_an_instance_keeps_what_it_is_given() -> None:
+def test_an_instance_keeps_its_fields() -> None:
     instance = Instance(**GIVEN, correct=[1, 0, 1], human=[1])
     assert (instance.question, instance.correct, instance.human, instance.target_index) == (Question.CAUSE, (0, 1), (1,), 1)
 
@@ -72,6 +72,6 @@ def test_an_instance_keeps_what_it_is_given() -> None:
         ({"human": [-1]}, "the human written answers have -1"),
     ],
 )
-def test_what_is_no_instance_is_refused(changed: dict[str, Any], message: str) -> None:
+def test_invalid_instances_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Instance(**GIVEN | changed)

@@ -68,7 +68,7 @@ def test_a_malformed_row_is_a_value_error(row: object) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_first_use_in_several_threads() -> None:
+def test_the_first_use_is_thread_safe() -> None:
     for number in range(5):
         kind = shape("y", "x")(NamedTuple(f"Pair{number}", [("x", int), ("y", int)]))
         with ThreadPoolExecutor(4) as pool:

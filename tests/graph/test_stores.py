@@ -81,7 +81,7 @@ def test_counts_and_stream(small: KnowledgeGraph) -> None:
     assert small.manifest().digest
 
 
-def test_a_store_gives_back_what_it_took(new_store: NewStore) -> None:
+def test_stored_assertions_are_read_back(new_store: NewStore) -> None:
     rows = [*SMALL, *NASTY_ROWS]
     store = new_store()
     assert store.counts().assertions == 0
@@ -101,7 +101,7 @@ def test_stores_stream_more_than_a_batch(new_store: NewStore) -> None:
     assert {row.fingerprint() for row in store.assertions()} == {row.fingerprint() for row in rows}
 
 
-def test_text_cannot_break_out(new_store: NewStore) -> None:
+def test_hostile_text_is_stored_as_data(new_store: NewStore) -> None:
     store = new_store()
     store.load(SMALL)
     before = store.manifest(), store.counts()
@@ -124,7 +124,7 @@ def test_text_cannot_break_out(new_store: NewStore) -> None:
         assert (store.manifest(), store.counts()) == before
 
 
-def test_text_of_any_kind_can_be_kept(new_store: NewStore) -> None:
+def test_any_text_can_be_stored(new_store: NewStore) -> None:
     store = new_store()
     rows = [Assertion(f"/c/en/{text}", "IsA", "/c/en/x", 1.0, text) for text in NASTY_TEXTS if text]
     text = NASTY_TEXTS[0]

@@ -25,7 +25,7 @@ def read(path: Path, text: str | bytes, **options: Any) -> tuple[list[Assertion]
     return rows, reader
 
 
-def test_a_row_says_where_it_is_from(tmp_path: Path) -> None:
+def test_a_row_has_its_provenance(tmp_path: Path) -> None:
     path = tmp_path / "train.tsv.gz"
     path.write_bytes(gzip.compress(b"PersonX eats dinner\txWant\tto rest\n"))
     (row,) = read_atomic(path)
@@ -57,13 +57,13 @@ def test_all_relations_are_known_in_any_case(tmp_path: Path, relation: str) -> N
         ("a\txAttr\t\n", []),
     ],
 )
-def test_spellings(tmp_path: Path, text: str, triples: list[tuple[str, str]]) -> None:
+def test_spellings_are_normalised(tmp_path: Path, text: str, triples: list[tuple[str, str]]) -> None:
     rows, reader = read(tmp_path / "a.tsv", text)
     assert [(row.head[3:], row.tail[3:]) for row in rows] == triples
     assert not reader.report.rejected
 
 
-def test_what_is_dropped_is_counted(tmp_path: Path) -> None:
+def test_dropped_rows_are_counted(tmp_path: Path) -> None:
     text = "head\trelation\ttail\n\na\txWant\tnone\na\txWant\tb\na\txWant\tb.\na\txWant\t \na @@ xWant\n"
     rows, reader = read(tmp_path / "a.tsv", text)
     assert len(rows) == 1

@@ -68,7 +68,7 @@ def test_a_file_without_answers_can_be_read(tmp_path: Path) -> None:
         (SECOND | {"Dialogue": "A: Hi ."}, "the dialogue is not a list of texts"),
     ],
 )
-def test_a_record_that_is_no_instance_has_its_line(tmp_path: Path, record: Any, reason: str) -> None:
+def test_invalid_records_are_reported_with_their_line(tmp_path: Path, record: Any, reason: str) -> None:
     path = written(tmp_path, SECOND, record, FIRST)
     first, wrong, last = read_cicero(path)
     assert isinstance(first, Instance)
@@ -80,7 +80,7 @@ def test_a_record_that_is_no_instance_has_its_line(tmp_path: Path, record: Any, 
         list(read_cicero(path, strict=True))
 
 
-def test_other_files_are_named(tmp_path: Path) -> None:
+def test_files_of_other_formats_are_named(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("ID,Dialogue\n1,2\n")
     with pytest.raises(InputError, match="wanted are ID, Dialogue, Target, Question, Choices as JSON"):
@@ -106,7 +106,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_siz
         **{"Correct Answers": st.lists(st.integers(0, 1), unique=True)},
     )
 )  # fmt: skip
-def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, record: dict[str, Any]) -> None:
+def test_written_instances_are_read_back(tmp_path_factory: pytest.TempPathFactory, record: dict[str, Any]) -> None:
     [instance] = read_cicero(written(tmp_path_factory.mktemp("any"), record))
     assert isinstance(instance, Instance), instance
     assert (
@@ -155,7 +155,7 @@ def test_questions_with_answers_are_read_from_lists_and_lines(tmp_path: Path) ->
             list(read_answered(path, strict=True))
 
 
-def test_candidates_are_for_the_instances_that_they_name(tmp_path: Path) -> None:
+def test_candidates_are_matched_to_instances_by_id(tmp_path: Path) -> None:
     rows = [
         {"ID": "d", "Candidates": ["x", "y"]},
         {"ID": "d", "Question": "cause", "Target": "Hi", "Candidates": ["z"]},

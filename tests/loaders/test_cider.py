@@ -72,7 +72,7 @@ def with_triplet(**fields: Any) -> dict[str, Any]:
         (with_triplet(tail="cold .    B: Drink", tailpos=[12, 30]), "the tail of triplet 1 is not within one turn"),
     ],
 )
-def test_a_record_that_cannot_be_used_has_its_line(tmp_path: Path, record: Any, reason: str) -> None:
+def test_unusable_records_are_reported_with_their_line(tmp_path: Path, record: Any, reason: str) -> None:
     path = written(tmp_path, RECORD, record, RECORD)
     first, wrong, last = read_cider(path)
     assert isinstance(first, MarkedDialogue)
@@ -83,7 +83,7 @@ def test_a_record_that_cannot_be_used_has_its_line(tmp_path: Path, record: Any, 
         list(read_cider(path, strict=True))
 
 
-def test_other_files_are_named(tmp_path: Path) -> None:
+def test_files_of_other_formats_are_named(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("id,utterances\n1,2\n")
     with pytest.raises(InputError, match="wanted are id, utterances, triplets as JSON"):
@@ -103,7 +103,7 @@ WORDS = st.lists(st.text("abcdefg", min_size=1, max_size=6), min_size=1, max_siz
 
 
 @given(st.lists(WORDS, min_size=1, max_size=4), st.data())
-def test_a_span_is_where_its_text_is(tmp_path_factory: pytest.TempPathFactory, turns: list[str], data: st.DataObject) -> None:
+def test_spans_are_found_by_their_text(tmp_path_factory: pytest.TempPathFactory, turns: list[str], data: st.DataObject) -> None:
     text = "    ".join(f"{'AB'[index % 2]}: {turn}" for index, turn in enumerate(turns))
     turn = data.draw(st.integers(0, len(turns) - 1))
     start = data.draw(st.integers(0, len(turns[turn]) - 1))

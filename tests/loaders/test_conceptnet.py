@@ -45,7 +45,7 @@ def read(path: Path, **options: Any) -> tuple[list[Assertion], ConceptNetReader]
     return rows, reader
 
 
-def test_a_plain_line_gives_all_that_it_says(tmp_path: Path) -> None:
+def test_a_line_gives_all_fields(tmp_path: Path) -> None:
     rows, reader = read(write(tmp_path / "a.csv", line()))
     assert rows == [
         Assertion(
@@ -114,7 +114,7 @@ def test_sources_are_compact(tmp_path: Path) -> None:
         (line(dataset="/d/conceptnet/40"), "dataset"),
     ],
 )
-def test_filters_drop(tmp_path: Path, text: str, reason: str) -> None:
+def test_filters_drop_and_count_rows(tmp_path: Path, text: str, reason: str) -> None:
     rows, reader = read(
         write(tmp_path / "a.csv", line(), text, line()),
         relations=["/r/IsA", "UsedFor", "dbpedia/genre"],
@@ -223,7 +223,7 @@ def test_malformed_filters_are_refused(tmp_path: Path, options: dict[str, Any]) 
         read_conceptnet(write(tmp_path / "a.csv", line()), **options)
 
 
-def test_one_language_may_be_given_as_a_text(tmp_path: Path) -> None:
+def test_one_language_may_be_given_as_a_string(tmp_path: Path) -> None:
     assert len(read(write(tmp_path / "a.csv", line()), languages="en")[0]) == 1
 
 

@@ -53,7 +53,7 @@ def test_items(tmp_path: Path, line: str, items: list[Item]) -> None:
         '{"history": ["a"], "response": "b"} x', "{" * 2000,
     ],
 )  # fmt: skip
-def test_bad_lines_stand_in_their_place(tmp_path: Path, line: str) -> None:
+def test_errors_are_yielded_in_the_order_of_lines(tmp_path: Path, line: str) -> None:
     path = tmp_path / "d.jsonl"
     path.write_text(f'{{"turns": ["a", "b"]}}\n\n{line}\n{{"turns": ["a", "b"]}}\n')
     first, error, last = read_items(path)
@@ -97,7 +97,7 @@ def test_mutated_lines_never_raise(tmp_path: Path) -> None:
     assert [error.line for error in errors] == sorted({error.line for error in errors})
 
 
-def test_whole_dialogues_keep_all_that_their_lines_hold(tmp_path: Path) -> None:
+def test_dialogues_keep_all_fields_of_their_lines(tmp_path: Path) -> None:
     lines = [
         '{"id": [7], "turns": ["a", "b"], "mood": {"x": null}, "ratings": [1.5, 2]}', "not json", "", '{"turns": []}',
         '{"history": ["a"], "response": "b"}', '{"turns": "a"}', '{"turns": ["a", 1]}', "[]", '{"turns": ["\\ud800"]}',

@@ -92,7 +92,7 @@ def leftovers(folder: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("expected")
-def test_a_file_arrives_whole_and_is_not_asked_for_twice(tmp_path: Path, server: Behaviour) -> None:
+def test_a_file_is_downloaded_once(tmp_path: Path, server: Behaviour) -> None:
     seen: list[tuple[int, int | None]] = []
     (path,) = fetch(
         "conceptnet", tmp_path / "new" / "folder", base_url=server.url, progress=lambda done, total: seen.append((done, total))
@@ -106,7 +106,7 @@ def test_a_file_arrives_whole_and_is_not_asked_for_twice(tmp_path: Path, server:
 
 
 @pytest.mark.usefixtures("expected")
-def test_a_broken_connection_goes_on_where_it_stopped(tmp_path: Path, server: Behaviour) -> None:
+def test_a_broken_connection_is_resumed(tmp_path: Path, server: Behaviour) -> None:
     server.breaks = [300_000, 700_000, 0]
     server.statuses = [503]
     (path,) = fetch("conceptnet", tmp_path, base_url=server.url, pause=0)
@@ -118,7 +118,7 @@ def test_a_broken_connection_goes_on_where_it_stopped(tmp_path: Path, server: Be
 
 
 @pytest.mark.usefixtures("expected")
-def test_a_later_run_goes_on(tmp_path: Path, server: Behaviour) -> None:
+def test_a_later_run_resumes_the_download(tmp_path: Path, server: Behaviour) -> None:
     server.breaks = [300_000]
     with pytest.raises(FetchError, match="300,000 bytes so far are kept"):
         fetch("conceptnet", tmp_path, base_url=server.url, attempts=1)
@@ -130,7 +130,7 @@ def test_a_later_run_goes_on(tmp_path: Path, server: Behaviour) -> None:
 
 @pytest.mark.parametrize("change", ["etag", "no etag", "no ranges"])
 @pytest.mark.usefixtures("expected")
-def test_what_cannot_be_resumed_starts_anew(tmp_path: Path, server: Behaviour, change: str) -> None:
+def test_downloads_that_cannot_be_resumed_restart(tmp_path: Path, server: Behaviour, change: str) -> None:
     server.body, server.breaks = b"an older file " * 100_000, [300_000]
     if change == "no etag":
         server.etag = None
@@ -144,7 +144,7 @@ def test_what_cannot_be_resumed_starts_anew(tmp_path: Path, server: Behaviour, c
 
 
 @pytest.mark.usefixtures("expected")
-def test_a_part_longer_than_the_file_starts_anew(tmp_path: Path, server: Behaviour) -> None:
+def test_a_partial_file_that_is_too_long_restarts(tmp_path: Path, server: Behaviour) -> None:
     part = tmp_path / "conceptnet-assertions-5.7.0.csv.gz.part"
     part.write_bytes(BODY + b"more")
     part.with_name(part.name + ".etag").write_text('"one"')
@@ -154,7 +154,7 @@ def test_a_part_longer_than_the_file_starts_anew(tmp_path: Path, server: Behavio
 
 @pytest.mark.parametrize("body", [BODY[:-1], BODY[:-1] + b"!", b""])
 @pytest.mark.usefixtures("expected")
-def test_a_wrong_file_never_gets_its_name(tmp_path: Path, server: Behaviour, body: bytes) -> None:
+def test_a_file_with_a_wrong_checksum_is_not_stored(tmp_path: Path, server: Behaviour, body: bytes) -> None:
     server.body = body
     with pytest.raises(FetchError, match=r"bytes instead of|sha256"):
         fetch("conceptnet", tmp_path, base_url=server.url)
@@ -162,14 +162,14 @@ def test_a_wrong_file_never_gets_its_name(tmp_path: Path, server: Behaviour, bod
 
 
 @pytest.mark.usefixtures("expected")
-def test_a_wrong_file_in_place_is_replaced(tmp_path: Path, server: Behaviour) -> None:
+def test_an_existing_file_with_a_wrong_checksum_is_replaced(tmp_path: Path, server: Behaviour) -> None:
     (tmp_path / "conceptnet-assertions-5.7.0.csv.gz").write_bytes(b"older")
     (path,) = fetch("conceptnet", tmp_path, base_url=server.url)
     assert path.read_bytes() == BODY
 
 
 @pytest.mark.parametrize(("status", "requests"), [(404, 1), (403, 1), (500, 3), (429, 3)])
-def test_refusals(tmp_path: Path, server: Behaviour, status: int, requests: int) -> None:
+def test_http_errors_are_one_sentence(tmp_path: Path, server: Behaviour, status: int, requests: int) -> None:
     server.statuses = [status] * 10
     with pytest.raises(FetchError, match=f"answered {status}") as caught:
         fetch("numberbatch", tmp_path, base_url=server.url, attempts=3, pause=0)
@@ -192,12 +192,12 @@ def test_offline_is_one_sentence_with_the_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://127.0.0.1", "http://[", "http://host:port"])
-def test_addresses_that_are_none(tmp_path: Path, url: str) -> None:
+def test_invalid_addresses_are_refused(tmp_path: Path, url: str) -> None:
     with pytest.raises(FetchError):
         fetch("numberbatch", tmp_path, base_url=url, attempts=1)
 
 
-def test_a_folder_that_cannot_be(tmp_path: Path, server: Behaviour) -> None:
+def test_an_invalid_folder_is_refused(tmp_path: Path, server: Behaviour) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(FetchError, match="cannot be saved"):
         fetch("numberbatch", tmp_path / "file", base_url=server.url)
@@ -217,7 +217,7 @@ def unknown(name: str, expected: Iterator[dict[str, Source]]) -> None:
     table[name] = replace(table[name], size=None, sha256=None)
 
 
-def test_tables_come_out_of_the_archive_and_nothing_else_does(
+def test_only_the_tables_of_an_archive_are_extracted(
     tmp_path: Path, server: Behaviour, expected: Iterator[dict[str, Source]]
 ) -> None:
     folder = "atomic2020_data-feb2021/"
@@ -240,7 +240,7 @@ def test_tables_come_out_of_the_archive_and_nothing_else_does(
 
 
 @pytest.mark.parametrize("body", [b"<html>sign in</html>", archive(("train.tsv", "a"))])
-def test_archives_that_are_none_or_lack_a_table(
+def test_invalid_or_incomplete_archives_are_refused(
     tmp_path: Path, server: Behaviour, body: bytes, expected: Iterator[dict[str, Source]]
 ) -> None:
     server.body = body
@@ -249,7 +249,9 @@ def test_archives_that_are_none_or_lack_a_table(
         fetch("atomic2020", tmp_path, base_url=server.url)
 
 
-def test_a_damaged_archive_leaves_no_half_table(tmp_path: Path, server: Behaviour, expected: Iterator[dict[str, Source]]) -> None:
+def test_a_damaged_archive_leaves_no_partial_table(
+    tmp_path: Path, server: Behaviour, expected: Iterator[dict[str, Source]]
+) -> None:
     body = bytearray(archive(*((name, "PersonX eats\txWant\tto rest\n" * 1000) for name in ("train.tsv", "dev.tsv", "test.tsv"))))
     body[60] ^= 0x10
     server.body = bytes(body)
@@ -289,7 +291,7 @@ def test_the_triples_in_a_tar_archive_are_unpacked(tmp_path: Path, server: Behav
             fetch("atomic10x", tmp_path, base_url=server.url)
 
 
-def test_cskg_is_told_by_its_heading(tmp_path: Path, server: Behaviour) -> None:
+def test_cskg_is_recognised_by_its_heading(tmp_path: Path, server: Behaviour) -> None:
     server.body = gzip.compress(b"id\tnode1\trelation\tnode2\tnode1;label\na\t/c/en/a\t/r/IsA\t/c/en/b\ta\n")
     assert fetch("cskg", tmp_path, base_url=server.url) == (tmp_path / "cskg.tsv.gz",)
     (tmp_path / "cskg.tsv.gz").unlink()
@@ -299,7 +301,7 @@ def test_cskg_is_told_by_its_heading(tmp_path: Path, server: Behaviour) -> None:
 
 
 @pytest.mark.parametrize("name", ["glucose", "peacok"])
-def test_what_people_have_to_download_themselves(tmp_path: Path, name: str) -> None:
+def test_manual_downloads_are_explained(tmp_path: Path, name: str) -> None:
     wanted = find_source(name)
     with pytest.raises(FetchError, match=rf"cannot be downloaded automatically; download {wanted.file} by hand from https://"):
         fetch(name, tmp_path)
@@ -319,7 +321,7 @@ VECTORS = b"2 25\n" + b"".join(b"/c/en/%s " % word + b" ".join([b"0.5"] * 25) + 
     ],
     ids=["vectors", "cut", "web page", "another file"],
 )
-def test_a_file_whose_checksum_nobody_knows_is_looked_at(
+def test_a_file_without_known_checksum_is_checked_by_its_content(
     tmp_path: Path, server: Behaviour, body: bytes, words: str | None
 ) -> None:
     server.body = body
@@ -333,14 +335,16 @@ def test_a_file_whose_checksum_nobody_knows_is_looked_at(
 
 
 @pytest.mark.parametrize("name", ["conceptnet", "atomic2020"])
-def test_a_mirror_s_file_is_held_against_the_known_checksum(tmp_path: Path, server: Behaviour, name: str) -> None:
+def test_files_of_mirrors_are_verified(tmp_path: Path, server: Behaviour, name: str) -> None:
     server.body = archive(*((member, "PersonX eats\txWant\tto rest\n") for member in ("train.tsv", "dev.tsv", "test.tsv")))
     with pytest.raises(FetchError, match="bytes instead of"):
         fetch(name, tmp_path, base_url=server.url)
     assert leftovers(tmp_path) == []
 
 
-def test_a_full_disk_is_told_before_it_is_full(tmp_path: Path, server: Behaviour, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_disk_space_is_reported_before_downloading(
+    tmp_path: Path, server: Behaviour, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tacit.loaders.download.shutil.disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
     with pytest.raises(FetchError, match=r"2,048,000 bytes are missing, and 1 are free\); free space there or give another"):
         fetch("numberbatch", tmp_path, base_url=server.url)

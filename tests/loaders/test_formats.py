@@ -70,13 +70,13 @@ def archive() -> bytes:
         (b"\x7fELF" + b"\0" * 100, "binary"),
     ],
 )
-def test_a_file_is_told_by_its_beginning(head: bytes, words: str) -> None:
+def test_formats_are_detected_by_the_first_lines(head: bytes, words: str) -> None:
     kind = detect(head)
     assert kind is not None
     assert words in f"{kind.what}; {kind.advice}"
 
 
-def test_a_web_page_is_no_table(tmp_path: Path) -> None:
+def test_html_is_not_taken_for_a_table(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("<html><body>Not found</body></html>")
     with (
         read_cskg(tmp_path / "file") as reader,
@@ -85,7 +85,7 @@ def test_a_web_page_is_no_table(tmp_path: Path) -> None:
         reader.begin()
 
 
-def test_nothing_is_told_of_nothing() -> None:
+def test_an_empty_file_has_no_format() -> None:
     assert detect(b"") is None
     assert detect(b" \n\n") is None
 
@@ -104,9 +104,7 @@ def test_nothing_is_told_of_nothing() -> None:
         (read_cskg, "{broken\n", r"line 1: not JSON \(.*\)\)$"),
     ],
 )
-def test_a_file_of_which_nothing_is_kept_is_an_error(
-    tmp_path: Path, read: Callable[[Path], Any], content: str, words: str
-) -> None:
+def test_a_file_without_usable_rows_is_an_error(tmp_path: Path, read: Callable[[Path], Any], content: str, words: str) -> None:
     path = tmp_path / "file"
     path.write_text(content)
     with read(path) as reader, pytest.raises(LoadError, match=words) as caught:

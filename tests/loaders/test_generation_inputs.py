@@ -18,7 +18,7 @@ def read(tmp_path: Path, *records: Any) -> list[Targets | ItemError]:
     return list(read_targets(path))
 
 
-def test_every_form(tmp_path: Path) -> None:
+def test_every_form_of_inputs_is_read(tmp_path: Path) -> None:
     cicero = {"ID": "d-1", "Dialogue": ["A: Hi .", "B: Sit down ."], "Target": "Sit down .", "Question": Question.CAUSE.text}
     rows = read(
         tmp_path,
@@ -48,7 +48,7 @@ def test_every_form(tmp_path: Path) -> None:
         ({"Dialogue": ["A: Hi ."], "Question": 2}, "Question is not a text"),
     ],
 )
-def test_a_record_without_a_dialogue_has_its_line(tmp_path: Path, record: Any, reason: str) -> None:
+def test_records_without_a_dialogue_are_reported_with_their_line(tmp_path: Path, record: Any, reason: str) -> None:
     good = {"turns": ["a", "b"]}
     _, wrong, last = read(tmp_path, good, record, good)
     assert isinstance(wrong, ItemError)

@@ -48,7 +48,7 @@ def two_members(data: bytes) -> bytes:
     ],
     ids=["plain", "gzip", "members", "padded", "stored", "empty member"],
 )
-def test_content_comes_out_whole(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+def test_content_is_read_completely(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "file"
     path.write_bytes(pack(CONTENT))
     data, source = content(path)
@@ -83,7 +83,7 @@ def damaged(data: bytes) -> Iterator[tuple[str, bytes]]:
     yield "ends early", packed + packed[:1000]
 
 
-def test_no_row_of_a_damaged_gzip_file_comes_out(tmp_path: Path) -> None:
+def test_a_damaged_gzip_file_yields_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "bad.csv.gz"
     for words, data in damaged(CONTENT):
         path.write_bytes(data)
@@ -99,7 +99,7 @@ def test_no_row_of_a_damaged_gzip_file_comes_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, two_members], ids=["gzip", "members"])
-def test_every_flipped_bit_is_noticed_or_harmless(pack: Callable[[bytes], bytes]) -> None:
+def test_flipped_bits_are_detected_or_harmless(pack: Callable[[bytes], bytes]) -> None:
     """A bit of the header may say another time or system; any other one is noticed."""
     data = CONTENT[:1100]
     packed = pack(data)
@@ -158,7 +158,7 @@ def test_a_file_damaged_while_it_is_read_ends_the_load(tmp_path: Path) -> None:
             list(reader)
 
 
-def test_beginning_loses_no_row(tmp_path: Path) -> None:
+def test_reading_the_beginning_loses_no_row(tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(CONTENT))
     with read_conceptnet(path) as reader:
@@ -172,7 +172,7 @@ def test_beginning_loses_no_row(tmp_path: Path) -> None:
     "read", [read_conceptnet, read_atomic, read_items, read_numberbatch, lambda path: read_rdf(path, format="nt")]
 )
 @pytest.mark.parametrize("name", ["missing", "folder", "nul\0name"])
-def test_what_is_no_file_is_one_sentence(tmp_path: Path, read: Callable[[Any], Any], name: str) -> None:
+def test_paths_that_are_no_files_are_one_sentence(tmp_path: Path, read: Callable[[Any], Any], name: str) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError) as caught:
         read(str(tmp_path / name))
@@ -190,7 +190,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("length", [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, MAX_LINE + 2, 3 * MAX_LINE])
-def test_only_lines_beyond_the_limit_are_cut(tmp_path: Path, length: int, ending: bytes) -> None:
+def test_only_lines_beyond_the_limit_are_truncated(tmp_path: Path, length: int, ending: bytes) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"first" + ending + b"x" * length + ending + b"last" + ending)
     lines_read = list(lines(ByteSource(path)))
@@ -218,7 +218,7 @@ def test_excerpts_are_short_and_printable() -> None:
     assert excerpt(b"\xff\xfe").isprintable()
 
 
-def test_an_entry_needs_the_whole_file(tmp_path: Path) -> None:
+def test_a_manifest_entry_needs_the_complete_file(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(CONTENT)
     reader = read_conceptnet(path)
@@ -231,7 +231,7 @@ def test_an_entry_needs_the_whole_file(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_hash_sets_know_what_they_have_seen() -> None:
+def test_hash_sets_remember_added_values() -> None:
     seen = HashSet()
     words = [f"word {i}" for i in range(30_000)]
     assert all(seen.add(hash64(word)) for word in words)

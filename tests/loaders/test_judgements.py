@@ -36,7 +36,7 @@ def read(tmp_path: Path, content: str | bytes, name: str = "some-ratings.jsonl",
     return list(read_judgements(written(tmp_path, content, name), **options))
 
 
-def test_deco(tmp_path: Path) -> None:
+def test_deco_is_read(tmp_path: Path) -> None:
     expected = Judgement("7", ("hi there", "how are you ?"), "fine .", 4.0, (), "some-ratings", "PLATO-2", (3.0, 4.0, 5.0))
     assert read(tmp_path, json.dumps([DECO])) == [expected]
     [general] = read(tmp_path, json.dumps([DECO]), rating="general_cs")
@@ -92,14 +92,14 @@ def test_the_file_that_grade_released(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_plain_rows(tmp_path: Path, row: dict[str, Any], expected: Judgement) -> None:
+def test_plain_rows_are_read(tmp_path: Path, row: dict[str, Any], expected: Judgement) -> None:
     assert read(tmp_path, json.dumps(row)) == [expected]
     assert read(tmp_path, json.dumps(row, ensure_ascii=False).encode()) == [expected]
     assert read(tmp_path, b"\xef\xbb\xbf" + json.dumps([row]).encode(), "some-ratings.json") == [expected]
     assert read(tmp_path, gzip.compress(json.dumps(row).encode()), "some-ratings.jsonl.gz") == [expected]
 
 
-def test_csv(tmp_path: Path) -> None:
+def test_csv_is_read(tmp_path: Path) -> None:
     content = (
         "History,response,Rating,system,reference,dataset\r\n"
         '"a, b\r\nc",d,4,s,r,\r\n'
@@ -137,7 +137,7 @@ def test_csv_with_broken_bytes(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_every_rated_turn_from_the_second_on(tmp_path: Path) -> None:
+def test_rated_turns_from_the_second_on_are_judgements(tmp_path: Path) -> None:
     row = {"id": "t", "turns": ["a", "b", "c", "d", "e"], "turn_ratings": ["Poor", "Excellent", "", "Not Good", "passable"]}
     assert read(tmp_path, json.dumps(row)) == [
         Judgement("t/2", ("a",), "b", 5.0, (), "some-ratings"),
@@ -168,7 +168,7 @@ def test_every_rated_turn_from_the_second_on(tmp_path: Path) -> None:
         '{"history": "a", "response": "b", "rating": ' + "9" * 5000 + "}",
     ],
 )  # fmt: skip
-def test_rows_without_a_judgement_stand_in_their_place(tmp_path: Path, line: str) -> None:
+def test_rows_without_a_judgement_are_yielded_in_order(tmp_path: Path, line: str) -> None:
     good = json.dumps(PLAIN)
     path = written(tmp_path, f"{good}\n\n{line}\n{good}\n")
     first, error, last = read_judgements(path)
@@ -181,21 +181,21 @@ def test_rows_without_a_judgement_stand_in_their_place(tmp_path: Path, line: str
         list(read_judgements(path, strict=True))
 
 
-def test_one_nan_costs_a_list_one_row(tmp_path: Path) -> None:
+def test_a_nan_rating_drops_one_row_only(tmp_path: Path) -> None:
     first, error, last = read(tmp_path, json.dumps([DECO, DECO | {"event_cs": float("nan")}, DECO]))
     assert error == JudgementError(2, "event_cs is nan, which is not a rating", "some-ratings")
     assert first == last
 
 
 @pytest.mark.parametrize("content", ["head,relation,tail\na,b,c\n", "history,response\na,b\n", "some prose\n", '"text"', "\0\1"])
-def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
+def test_files_of_other_formats_are_refused(tmp_path: Path, content: str) -> None:
     with pytest.raises(
         InputError, match=r"(no judgements in a supported format; .*|wanted are )history \(or context\), response"
     ):
         read(tmp_path, content)
 
 
-def test_files_that_hold_nothing_or_are_cut(tmp_path: Path) -> None:
+def test_empty_and_truncated_files_are_refused(tmp_path: Path) -> None:
     assert read(tmp_path, "") == []
     assert read(tmp_path, " \n\n") == []
     assert read(tmp_path, "[]") == []

@@ -100,7 +100,7 @@ THREE = '[columns]\nhead = "h"\nrelation = "r"\ntail = "t"\n'
         (THREE + '[[drop]]\ncolumn = "x"\nbelow = "one"\n', '[[drop]] 1 below is "one"; it must be a number'),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_in_mappings_are_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "my.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -110,7 +110,7 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, message: str) -> N
     assert "\n" not in reason
 
 
-def test_a_mapping_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_mapping_is_reported(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"there is no mapping cskx; give a TOML file or the name of one that ships \(did you mean cskg\?\)"
     ):
@@ -124,7 +124,7 @@ def test_a_mapping_that_is_not_there(tmp_path: Path) -> None:
         open_mapping(tmp_path / "latin.toml")
 
 
-def test_five_lines_are_enough(tmp_path: Path) -> None:
+def test_a_mapping_of_five_lines(tmp_path: Path) -> None:
     (tmp_path / "pets.toml").write_text(THREE, encoding="utf-8")
     mapping = open_mapping(tmp_path / "pets.toml")
     assert (mapping.name, mapping.language, mapping.license, mapping.added) == ("pets", "en", "", ())
@@ -154,7 +154,7 @@ def test_relations_by_prefix_map_and_addition(tmp_path: Path) -> None:
     assert mapping.added == (AddedRelation("Calms", "A calms B", False, "CalmedBy"), AddedRelation("Near", "A is near B", True))
 
 
-def test_the_digest_is_that_of_what_a_mapping_says(tmp_path: Path) -> None:
+def test_the_digest_depends_on_the_meaning_of_a_mapping(tmp_path: Path) -> None:
     first, second, third = (tmp_path / name / "m.toml" for name in "abc")
     for path, text in ((first, THREE), (second, f"# a comment\n{THREE}"), (third, THREE + 'weight = "w"\n')):
         path.parent.mkdir()
@@ -184,7 +184,7 @@ TABLES = st.recursive(
 
 @settings(max_examples=400)
 @given(st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), TABLES, max_size=5), st.booleans())
-def test_any_table_is_a_mapping_or_one_sentence(table: dict[str, Any], complete: bool) -> None:
+def test_any_toml_table_is_a_mapping_or_one_sentence(table: dict[str, Any], complete: bool) -> None:
     if complete:
         table = {**table, "columns": {"head": "h", "relation": "r", "tail": "t"}}
     try:

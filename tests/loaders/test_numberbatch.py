@@ -140,14 +140,14 @@ def test_a_file_without_a_vector_for_the_graph_changes_nothing(tmp_path: Path, t
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_values_are_as_many_as_the_first_line_says(tmp_path: Path) -> None:
+def test_rows_need_as_many_values_as_the_first_line_says(tmp_path: Path) -> None:
     reader = read_numberbatch(write(tmp_path / "v.txt", "2 2\ndog  0.5\ncat 1 2\n"))
     assert [row.uri for row in reader] == ["/c/en/cat"]
     assert reader.report.rejected == {"not 2 values": 1}
 
 
 @pytest.mark.parametrize("where", ["posix_fallocate", "write_bytes"])
-def test_a_full_disk_leaves_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+def test_a_full_disk_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -124,7 +124,7 @@ def test_values_of_numberbatch(tmp_path: Path, text: str) -> None:
         ("source", '"\\\\uD800"', "not well-formed Unicode"),
     ],
 )
-def test_a_statement_with_a_bad_part_is_one_reject(tmp_path: Path, name: str, value: str, reason: str) -> None:
+def test_a_statement_with_an_invalid_term_is_one_reject(tmp_path: Path, name: str, value: str, reason: str) -> None:
     path = tmp_path / "a.nt"
     path.write_text(STATEMENT.format(name=name, value=value.replace("\\\\", "\\")))
     reader = read_rdf(path)

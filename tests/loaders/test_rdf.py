@@ -82,7 +82,7 @@ def test_literals_and_languages(document: Path) -> None:
     assert triples >= {("/c/de/hund", "eats", "/c/en/dog_food"), ("/c/de/hund", "age", "/c/de/2")}
 
 
-def test_without_labels_the_local_name_counts(document: Path) -> None:
+def test_without_labels_the_local_name_is_used(document: Path) -> None:
     triples, reader = read(document, labels=False)
     assert ("/c/en/x1", "broader", "/c/en/dog") in triples
     assert reader.entry().options["labels"] is False
@@ -223,7 +223,7 @@ _assertions = st.builds(
 
 
 @pytest.mark.parametrize("format", ["nt", "turtle", "xml"])
-def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, format: str) -> None:
+def test_exported_rdf_is_read_back(tmp_path_factory: pytest.TempPathFactory, format: str) -> None:
     folder = tmp_path_factory.mktemp("rdf")
 
     @settings(max_examples=30, deadline=None)
@@ -238,7 +238,7 @@ def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, fo
 
 
 @pytest.mark.parametrize("name", ["a.nt", "a.ttl", "a.rdf"])
-def test_other_tools_see_plain_edges_and_labels(tmp_path: Path, name: str) -> None:
+def test_rdflib_reads_plain_edges_and_labels(tmp_path: Path, name: str) -> None:
     rows = [
         Assertion("/c/en/hot_dog", "IsA", "/c/en/food", 2.0),
         Assertion("/c/en/hot_dog", "IsA", "/c/en/food", 1.0, dataset="/d/x"),

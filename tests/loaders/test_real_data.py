@@ -20,7 +20,7 @@ def real(name: str) -> Path:
 
 
 @pytest.mark.slow
-def test_conceptnet_loads_whole() -> None:
+def test_conceptnet_loads_completely() -> None:
     reader = read_conceptnet(real("conceptnet/assertions-en.csv.gz"), strict=True)
     for _ in reader:
         pass
@@ -31,7 +31,7 @@ def test_conceptnet_loads_whole() -> None:
 
 @pytest.mark.parametrize(("name", "lines"), [("train", 59_336), ("dev", 20_379), ("test", 152_209), ("atomic-v1", 244_825)])
 @pytest.mark.slow
-def test_atomic_loads_whole(name: str, lines: int) -> None:
+def test_atomic_loads_completely(name: str, lines: int) -> None:
     reader = read_atomic(real(f"atomic2020/{name}.tsv.gz"), strict=True)
     rows = list(reader)
     report = reader.report
@@ -47,7 +47,7 @@ def test_atomic_loads_whole(name: str, lines: int) -> None:
     "name",
     ["dialogues/dailydialog-test", "judgements/grade-dailydialog-empathetic", "judgements/fed-turn"],
 )
-def test_dialogues_load_whole(name: str) -> None:
+def test_dialogues_load_completely(name: str) -> None:
     rows = list(read_items(real(f"{name}.jsonl.gz"), strict=True))
     assert len(rows) >= 375
     assert all(isinstance(row, Item) and row.history for row in rows)

@@ -141,7 +141,7 @@ def test_turns_and_chat_messages(form: Callable[..., bytes], written: Callable[[
         ('{"id": "x", "mood": 1}', "neither history and response, nor turns, nor messages"),
     ],
 )
-def test_what_a_record_holds(line: str, items: list[Item] | str, written: Callable[[bytes], Path]) -> None:
+def test_fields_of_a_record(line: str, items: list[Item] | str, written: Callable[[bytes], Path]) -> None:
     read_rows = list(read_items(written(line.encode())))
     if isinstance(items, list):
         assert read_rows == items
@@ -153,7 +153,7 @@ def test_what_a_record_holds(line: str, items: list[Item] | str, written: Callab
 
 
 @pytest.mark.parametrize("read", [read_items, read_dialogues, read_judgements])
-def test_wrong_columns_are_named_with_those_wanted(read: Callable[..., Any], written: Callable[[bytes], Path]) -> None:
+def test_missing_columns_are_named_with_the_required_ones(read: Callable[..., Any], written: Callable[[bytes], Path]) -> None:
     rows = [{"prompt": "a", "answer": "b"}]
     for content in (as_csv(rows), as_parquet(rows)):
         with pytest.raises(InputError, match=r"file has the columns prompt, answer; wanted are .*(response|turns)"):
@@ -164,14 +164,14 @@ def test_wrong_columns_are_named_with_those_wanted(read: Callable[..., Any], wri
         list(read(written(b"Dear diary\n")))
 
 
-def test_parquet_is_no_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_cannot_be_read_from_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(as_parquet(ROWS))))
     with pytest.raises(InputError, match="cannot be read from standard input"):
         list(read_items("-"))
 
 
 @pytest.mark.parametrize("content", [as_lines(ROWS * 50), as_list(ROWS * 50), as_csv(ROWS * 50)], ids=["lines", "list", "csv"])
-def test_a_file_that_ends_early_says_so_last(content: bytes, written: Callable[[bytes], Path]) -> None:
+def test_a_truncated_file_ends_with_an_error(content: bytes, written: Callable[[bytes], Path]) -> None:
     whole = list(read_items(written(content)))
     packed = bytearray(gzip.compress(content, 0))
     for cut in (bytes(packed[: len(packed) * 2 // 3]), bytes(packed[:-8])):
@@ -188,7 +188,7 @@ def test_a_file_that_ends_early_says_so_last(content: bytes, written: Callable[[
     assert (damage.reason, damage.damage) == ("corrupt gzip", True)
 
 
-def test_ajson_elements_without_its_end_ends_early(written: Callable[[bytes], Path]) -> None:
+def test_a_truncated_json_list_ends_with_an_error(written: Callable[[bytes], Path]) -> None:
     first, damage = read_items(written(as_list(ROWS[:1])[:-2] + b', {"id": "b", "histo'))
     assert first == ITEMS[0]
     assert isinstance(damage, ItemError)
@@ -198,7 +198,7 @@ def test_ajson_elements_without_its_end_ends_early(written: Callable[[bytes], Pa
     assert list(read_items(written(b"[]"))) == []
 
 
-def test_a_long_element_costs_itself_alone(written: Callable[[bytes], Path]) -> None:
+def test_an_element_that_is_too_long_is_the_only_one_dropped(written: Callable[[bytes], Path]) -> None:
     long = {"id": "l", "history": ["a"], "response": "x, [" * 300_000}
     first, error, last = read_items(written(as_list([ROWS[0], long, ROWS[2]])))
     assert (first, last) == (ITEMS[0], ITEMS[2])
@@ -211,7 +211,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=6), st.integers(1, 40))
-def test_ajson_elements_is_cut_as_a_parser_would(values: list[Any], piece: int) -> None:
+def test_json_list_elements_are_split_like_by_a_parser(values: list[Any], piece: int) -> None:
     from tacit.loaders.records import json_elements
 
     content = json.dumps(values).encode()

@@ -63,7 +63,9 @@ TEXTS = st.text(PRINTED, min_size=1).filter(lambda text: text.strip() == text)
 
 
 @given(st.lists(st.lists(TEXTS, min_size=1, max_size=4), max_size=5), st.sampled_from(["# newdoc", "# newpar id = 7", "#newpar"]))
-def test_every_text_comes_back(tmp_path_factory: pytest.TempPathFactory, paragraphs: list[list[str]], mark: str) -> None:
+def test_every_sentence_text_is_restored(
+    tmp_path_factory: pytest.TempPathFactory, paragraphs: list[list[str]], mark: str
+) -> None:
     path = tmp_path_factory.getbasetemp() / "any.conllu"
     rows = [sentence(text, *([mark] if not index else [])) for texts in paragraphs for index, text in enumerate(texts)]
     path.write_text("".join(rows), encoding="utf-8", newline="")
@@ -79,7 +81,7 @@ def test_every_text_comes_back(tmp_path_factory: pytest.TempPathFactory, paragra
         (f"# text = a\0b\n{WORD}\n", "NUL byte"),
     ],
 )
-def test_a_broken_sentence_costs_its_paragraph_only(tmp_path: Path, broken: str, reason: str) -> None:
+def test_a_broken_sentence_drops_its_paragraph_only(tmp_path: Path, broken: str, reason: str) -> None:
     path = tmp_path / "t.conllu"
     path.write_text(sentence("one", "# newpar") + broken + "\n" + sentence("two") + sentence("three", "# newpar"))
     error, last = read_paragraphs(path)
@@ -90,7 +92,7 @@ def test_a_broken_sentence_costs_its_paragraph_only(tmp_path: Path, broken: str,
         list(read_paragraphs(path, strict=True))
 
 
-def test_text_that_is_not_unicode_is_told(tmp_path: Path) -> None:
+def test_invalid_unicode_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "t.conllu"
     path.write_bytes(sentence("one", "# newpar").encode() + b"# text = caf\xe9\n" + WORD.encode() + b"\n")
     [error] = read_paragraphs(path)
@@ -98,7 +100,7 @@ def test_text_that_is_not_unicode_is_told(tmp_path: Path) -> None:
     assert error.reason == "not UTF-8"
 
 
-def test_a_file_that_ends_early_is_damaged(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "t.conllu.gz"
     whole = "".join(sentence(f"sentence {number}", "# newpar") for number in range(5_000))
     path.write_bytes(gzip.compress(whole.encode())[:-400])
@@ -110,7 +112,7 @@ def test_a_file_that_ends_early_is_damaged(tmp_path: Path) -> None:
         list(read_paragraphs(path, strict=True))
 
 
-def test_paragraphs_that_are_not_marked_are_not_guessed(tmp_path: Path) -> None:
+def test_unmarked_paragraphs_are_not_guessed(tmp_path: Path) -> None:
     path = tmp_path / "t.conllu"
     path.write_text(sentence("one") + sentence("two"))
     with pytest.raises(InputError, match=r"t\.conllu:1: .*before the first # newdoc or # newpar"):
@@ -123,7 +125,7 @@ def test_paragraphs_that_are_not_marked_are_not_guessed(tmp_path: Path) -> None:
     ("name", "treebank"),
     [("en_ewt-ud-train.conllu", True), ("a/B.CONLLU.GZ", True), ("conllu", False), ("x.conllu.jsonl", False), ("-", False)],
 )
-def test_treebanks_are_known_by_their_names(name: str, treebank: bool) -> None:
+def test_treebanks_are_recognised_by_their_names(name: str, treebank: bool) -> None:
     assert is_treebank(name) is treebank
 
 

@@ -196,7 +196,7 @@ def rows_of(path: Path, rules: Mapping | str) -> list[tuple[str, str, str]]:
     return [(row.head, row.relation, row.tail) for row in read_triples(path, rules)]
 
 
-def test_uris_stay_and_identifiers_have_texts(written: Callable[..., Path]) -> None:
+def test_uris_are_kept_and_identifiers_have_texts(written: Callable[..., Path]) -> None:
     path = written("h,r,t,ht,tt\n/c/en/dog/n/wn/animal,IsA,Q5,ignored,human|person\n/e/PersonX_eats_[],xWant,at:rest,,to rest\n")
     rules = mapping(columns={"head_text": "ht", "tail_text": "tt"}, nodes={"alternatives": "|"})
     first, second = read_triples(path, rules)
@@ -222,7 +222,7 @@ def test_a_table_without_a_heading(written: Callable[..., Path]) -> None:
     assert rows_of(written('"dog"\tIsA\tanimal\n'), rules) == [('/c/en/"dog"', "IsA", "/c/en/animal")]
 
 
-def test_fields_within_fields(written: Callable[..., Path]) -> None:
+def test_nested_fields(written: Callable[..., Path]) -> None:
     rules = mapping(columns={"head": "edge.start", "tail": "edge.end.name", "weight": "w"})
     lines = as_lines([{"edge": {"start": "a", "end": {"name": "b"}}, "r": "IsA", "w": 2}, {"edge": 3, "r": "IsA", "w": 1.5}])
     reader = read_triples(written(lines, "x.jsonl"), rules)
@@ -305,7 +305,7 @@ def test_unknown_relations_among_many_take_little_memory(written: Callable[..., 
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_column_that_the_file_does_not_have(written: Callable[..., Path], form: str) -> None:
+def test_a_missing_column_is_reported(written: Callable[..., Path], form: str) -> None:
     path = written(FORMATS[form](ROWS), "x")
     with pytest.raises(
         InputError,
@@ -316,7 +316,7 @@ def test_a_column_that_the_file_does_not_have(written: Callable[..., Path], form
         list(read_triples(path, mapping(drop=[{"column": "score", "below": 1}])))
 
 
-def test_two_columns_of_one_name(written: Callable[..., Path]) -> None:
+def test_duplicate_column_names_are_refused(written: Callable[..., Path]) -> None:
     with pytest.raises(InputError, match=r"has two columns 'h' \(\[columns\] head of the mapping\); rename one of them"):
         list(read_triples(written("h,r,t,h\na,IsA,b,c\n"), mapping()))
 
@@ -329,7 +329,7 @@ def test_rows_of_the_wrong_width(written: Callable[..., Path]) -> None:
     assert reader.report.rejects[0].location.endswith(":2")
 
 
-def test_bytes_that_are_no_text(written: Callable[..., Path]) -> None:
+def test_invalid_utf8_is_rejected(written: Callable[..., Path]) -> None:
     reader = read_triples(written(b"h,r,t\n\xff,IsA,b\na,IsA,b\n"), mapping())
     assert len(list(reader)) == 1
     assert reader.report.rejected == {"not UTF-8": 1}
@@ -462,7 +462,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(PIECES | st.binary(max_size=6), max_size=12).map(b"".join), st.sampled_from(["", "*", "*.h.*"]))
-def test_any_bytes_are_rows_rejects_or_one_sentence(tmp_path_factory: pytest.TempPathFactory, content: bytes, rows: str) -> None:
+def test_any_bytes_give_rows_rejects_or_one_sentence(tmp_path_factory: pytest.TempPathFactory, content: bytes, rows: str) -> None:
     path = tmp_path_factory.getbasetemp() / "anything"
     path.write_bytes(content)
     reader = read_triples(path, mapping(file={"rows": rows}) if rows else mapping())

@@ -25,7 +25,7 @@ LINES = (
 )
 
 
-def test_csv_as_the_benchmark_has_it(tmp_path: Path) -> None:
+def test_csv_of_the_benchmark(tmp_path: Path) -> None:
     expected = [
         JudgedTuple('PersonX says "hi"', "xWant", "to wait, and to listen", True),
         JudgedTuple("PersonX eats", "xReact", "sad", False),
@@ -65,7 +65,7 @@ def test_json_lines(tmp_path: Path) -> None:
         ("", "\udcff", "not UTF-8"),
     ],
 )
-def test_a_line_that_holds_none_is_named_and_the_others_go_on(tmp_path: Path, heading: str, line: str, reason: str) -> None:
+def test_invalid_lines_are_reported_and_skipped(tmp_path: Path, heading: str, line: str, reason: str) -> None:
     good = "PersonX eats,xReact,full,1" if heading else LINES[0]
     text = "\n".join(filter(None, (heading, good, line, good))) + "\n"
     (tmp_path / "f").write_bytes(text.encode(errors="surrogateescape"))
@@ -76,12 +76,12 @@ def test_a_line_that_holds_none_is_named_and_the_others_go_on(tmp_path: Path, he
     assert first == last == JudgedTuple("PersonX eats", "xReact", "full", True)
 
 
-def test_relations_that_are_not_asked_for_are_faults(tmp_path: Path) -> None:
+def test_unknown_relations_are_errors(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("\n".join(LINES), encoding="utf-8")
     assert all(isinstance(event_tuple, ItemError) for event_tuple in read_judged_tuples(tmp_path / "f", ["xWant"]))
 
 
-def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
     for text, reason in (
         ("a,b,c\n1,2,3\n", "has the columns a, b, c; wanted are head, relation, tail, label$"),
         ("once upon a time\n", "has no judged tuples in a supported format; .* with head, relation, tail, label$"),
@@ -95,7 +95,7 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path) -> None:
     assert list(read_judged_tuples(tmp_path / "empty")) == []
 
 
-def test_what_a_cut_file_still_holds_comes_out(tmp_path: Path) -> None:
+def test_complete_lines_of_a_truncated_file_are_read(tmp_path: Path) -> None:
     data = gzip.compress(("head,relation,tail,label\n" + "PersonX eats,xReact,full,1\n" * 20_000).encode())
     (tmp_path / "cut.gz").write_bytes(data[: len(data) // 2])
     *rows, last = read_judged_tuples(tmp_path / "cut.gz")
@@ -174,7 +174,7 @@ def test_a_file_without_event_tuples_is_refused(tmp_path: Path, content: str, me
         read_event_tuples(path)
 
 
-def test_deco_holds_what_its_card_says(data_dir: Path) -> None:
+def test_deco_has_the_counts_of_its_card(data_dir: Path) -> None:
     rows = read_event_tuples(data_dir / "judgements" / "deco-train.json.gz")
     assert len(rows) == 200
     assert Counter(event_tuple.kind for row in rows for event_tuple in row.tuples) == {"single": 173, "pair": 134}

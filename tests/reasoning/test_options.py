@@ -50,7 +50,7 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
     check_option(metric, kind, option, metric_options(metric)[option])
 
 
-def test_the_sentence() -> None:
+def test_option_errors_in_words() -> None:
     for value, text in (("abc", "'abc'"), (99, "99"), (None, "None")):
         with pytest.raises(InputError) as caught:
             load_metric("grounding", "anywhere", max_hops=value)

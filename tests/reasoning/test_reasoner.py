@@ -35,7 +35,7 @@ def reasoner(oracle: OracleGraph) -> Reasoner:
 
 
 @pytest.mark.parametrize("explain", [False, True])
-def test_together_they_score_as_each_alone(reasoner: Reasoner, oracle: OracleGraph, explain: bool) -> None:
+def test_metrics_score_together_as_each_alone(reasoner: Reasoner, oracle: OracleGraph, explain: bool) -> None:
     rows = list(reasoner.stream(ITEMS, explain=explain))
     assert [row.id for row in rows] == [identity for identity, _, _ in ITEMS]
     for name in SYMBOLIC:
@@ -76,7 +76,7 @@ def test_a_text_is_analysed_once_for_all_metrics(oracle: OracleGraph, monkeypatc
     assert texts == set(read) - {""}
 
 
-def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirements_of_all_metrics_are_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("torch", "sacrebleu", "sacrebleu.metrics"):
         monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr("sys.platform", "darwin")
@@ -93,9 +93,7 @@ def test_what_all_metrics_lack_is_named_in_one_command(monkeypatch: pytest.Monke
         ("darwin", "torch", ""),
     ],
 )  # fmt: skip
-def test_where_torch_would_bring_cuda_the_way_round_it_is_named(
-    platform: str, package: str, index_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_install_command_avoids_cuda(platform: str, package: str, index_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", platform)
     assert str(MissingExtra(package, "neural")) == f"{package} is not installed; run: pip install 'tacit-kg[neural]'{index_url}"
 
@@ -147,7 +145,7 @@ class Picky:
 
 
 @pytest.mark.parametrize("size", [1, 2, 256])
-def test_a_fault_on_one_item_is_its_row_and_the_others_go_on(oracle: OracleGraph, size: int) -> None:
+def test_an_error_on_one_item_is_its_row_only(oracle: OracleGraph, size: int) -> None:
     picky = Picky(("hello", ZeroDivisionError("division by zero")), ("", InputError("the response is empty; say something")))
     assert isinstance(picky, Metric)
     rows = list(Reasoner(oracle, ["grounding", picky]).stream(ITEMS, batch_size=size))
@@ -163,7 +161,7 @@ def test_a_fault_on_one_item_is_its_row_and_the_others_go_on(oracle: OracleGraph
 
 
 @pytest.mark.parametrize("error", [GraphUnavailable("the server went away; start it"), ModelError("the model is gone; get it")])
-def test_a_graph_or_model_that_goes_away_ends_the_run(oracle: OracleGraph, error: Exception) -> None:
+def test_a_lost_graph_or_model_ends_the_run(oracle: OracleGraph, error: Exception) -> None:
     picky = Picky(("hello", error))
     rows = Reasoner(oracle, ["grounding", picky]).stream(ITEMS, batch_size=2)
     assert [next(rows).id, next(rows).id] == ["one", "two"]
@@ -172,7 +170,7 @@ def test_a_graph_or_model_that_goes_away_ends_the_run(oracle: OracleGraph, error
     assert "" not in picky.seen
 
 
-def test_what_cannot_score_together_is_refused(oracle: OracleGraph) -> None:
+def test_invalid_combinations_of_metrics_are_refused(oracle: OracleGraph) -> None:
     with pytest.raises(InputError, match="a single text"):
         Reasoner(oracle, "grounding")
     for names in ([], ["length", "length"]):
@@ -210,7 +208,7 @@ def test_a_path_is_opened_and_closed(world: list[Assertion], tmp_path: Path) -> 
         assert graph.resolve(["dog"]) == ["/c/en/dog"], "a graph that was handed over stays open"
 
 
-def test_a_path_without_a_graph_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_path_without_a_graph_is_reported(tmp_path: Path) -> None:
     with pytest.raises(GraphNotFound, match="there is no graph at"):
         Reasoner(tmp_path / "none")
     with pytest.raises(GraphNotFound, match="there is no graph at"):

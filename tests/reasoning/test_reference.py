@@ -51,13 +51,13 @@ def test_percentiles_by_hand() -> None:
     assert first_reference.random_median == 25  # the median of 1, 1, 2, 9 is taken to be 1
 
 
-def test_equal_values_count_in_full() -> None:
+def test_equal_values_count_fully_in_percentiles() -> None:
     assert reference([0, 0, 0, 1], [0]).percentile(0) == 75
     third = 1 / 3
     assert reference([third, third, 2 / 3], [0]).percentile(third) == 66.5, "two thirds, in steps of half a per cent"
 
 
-def test_quantiles_are_values_themselves_and_rise() -> None:
+def test_quantiles_are_increasing_observed_values() -> None:
     quantiles = quantiles_of([0.3, 0.1, 0.2])
     assert len(quantiles) == QUANTILES
     assert (quantiles[0], quantiles[66], quantiles[67], quantiles[133], quantiles[134], quantiles[200]) == (
@@ -70,7 +70,7 @@ def test_quantiles_are_values_themselves_and_rise() -> None:
     )
 
 
-def test_the_share_of_pairs_by_hand() -> None:
+def test_share_of_pairs_by_hand() -> None:
     assert _share_above([1, 2], [1, 0]) == 3.5 / 4  # 1 > 1 counts half, 1 > 0, 2 > 1, 2 > 0
     assert _share_above([1], [1]) == 0.5
 
@@ -95,7 +95,7 @@ class Newer(Length):
 
 
 @pytest.mark.parametrize("other", ["version", "options"])
-def test_what_decides_a_score_must_be_that_of_the_reference(own: Path, other: str) -> None:
+def test_a_reference_applies_only_to_equal_score_settings(own: Path, other: str) -> None:
     write_reference(own, "length", reference([1, 2], [1]))
     write_reference(own, "rouge_l", reference([0, 1], [0], str(load_metric("rouge_l").signature)))
     assert load_metric("rouge_l").score(["hi"], "a", ["a"]).percentile == 100
@@ -142,7 +142,7 @@ def test_a_response_that_cannot_be_judged_has_no_percentile(own: Path) -> None:
     assert "reference:talk@" in str(score.signature)
 
 
-def test_rows_and_explanations_carry_percentiles_there_and_back(own: Path) -> None:
+def test_percentiles_round_trip_in_rows_and_explanations(own: Path) -> None:
     write_reference(own, "length", reference([1, 2, 3, 4], [1]))
     [row] = score_items([(1, ["hi"], "one two three")], [load_metric("length")])
     row_as_json = json.loads(json.dumps(row.to_dict()))
@@ -157,7 +157,7 @@ def test_rows_and_explanations_carry_percentiles_there_and_back(own: Path) -> No
     assert ItemScores.from_dict(row_as_json).scores["length"].percentile is None, "rows of an earlier version"
 
 
-def test_a_reference_is_kept_and_replaced_as_a_whole(own: Path) -> None:
+def test_references_are_replaced_atomically(own: Path) -> None:
     first, second = reference([1, 2], [1]), reference([5, 6], [1])
     path = write_reference(own, "length", first)
     assert find_reference(Signature.from_text(LENGTH)) == (first, first.label)
@@ -168,7 +168,7 @@ def test_a_reference_is_kept_and_replaced_as_a_whole(own: Path) -> None:
     assert [file.name for file in own.iterdir()] == [path.name]
 
 
-def test_a_damaged_reference_is_named_with_what_to_do(own: Path) -> None:
+def test_a_damaged_reference_is_reported_with_what_to_do(own: Path) -> None:
     path = write_reference(own, "length", reference([1, 2], [1]))
     path.write_text(path.read_text()[:200])
     with pytest.raises(ModelError, match=r"length\.[0-9a-f]+\.json cannot be read .*; delete it, or make it again"):
@@ -191,7 +191,7 @@ def test_true_and_random_responses_are_drawn_by_the_seed() -> None:
     assert lengths == set(range(1, 9))
 
 
-def test_a_reference_is_made_of_what_the_metric_says() -> None:
+def test_a_reference_has_the_scores_of_the_metric() -> None:
     metric = Length()
     drawn = draw(CORPUS, 132, seed=0)
     made_reference = make_reference(metric, drawn, "talk", {"seed": 0})
@@ -210,6 +210,6 @@ class Silent(Length):
         return [replace(score, value=nan) for score in super().score_checked(items, explain)]  # type: ignore[arg-type]
 
 
-def test_a_metric_that_judges_too_little_gets_no_reference() -> None:
+def test_a_metric_with_too_few_scores_gets_no_reference() -> None:
     with pytest.raises(InputError, match="length judges 0 of 120 true responses; a reference needs 100"):
         make_reference(Silent(), draw(CORPUS, 120, 0), "talk", {})

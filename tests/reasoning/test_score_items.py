@@ -40,7 +40,7 @@ def metric(oracle: OracleGraph, analyser: SpacyAnalyser) -> Metric:
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
-def test_rows_come_in_input_order_whatever_the_batch(graph: KnowledgeGraph, analyser: SpacyAnalyser, batch_size: int) -> None:
+def test_rows_are_in_input_order_at_any_batch_size(graph: KnowledgeGraph, analyser: SpacyAnalyser, batch_size: int) -> None:
     metric = Grounding(graph, analyser, talk=TALK)
     rows = [row.to_dict(explain=True) for row in score_items(ITEMS, [metric], batch_size=batch_size, explain=True)]
     assert [row["id"] for row in rows] == [identity for identity, _, _ in ITEMS]
@@ -63,7 +63,7 @@ def test_evidence_only_on_demand(metric: Metric) -> None:
     assert set(row.to_dict()) == {"id", "scores", "percentiles", "signature"}
 
 
-def test_items_are_taken_a_batch_at_a_time(metric: Metric) -> None:
+def test_items_are_read_one_batch_at_a_time(metric: Metric) -> None:
     taken = 0
 
     def endless() -> Iterator[tuple[int, list[str], str]]:
@@ -78,7 +78,7 @@ def test_items_are_taken_a_batch_at_a_time(metric: Metric) -> None:
 
 
 @pytest.mark.parametrize(("asked", "taken"), [((9,), 9), ((9, 4), 4), ((None,), 256), ((9, None), 9), ((300, None), 256)])
-def test_the_most_careful_metric_says_how_many_are_taken(metric: Metric, asked: tuple[int | None, ...], taken: int) -> None:
+def test_the_smallest_batch_size_of_the_metrics_is_used(metric: Metric, asked: tuple[int | None, ...], taken: int) -> None:
     class Named:
         """The metric under another name, with or without a word on how many it wants."""
 
@@ -120,7 +120,7 @@ class Leaving(OracleGraph):
         return super().hop_distances(sources, targets, max_hops)
 
 
-def test_a_graph_that_goes_away_ends_the_run_without_a_wrong_score(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_a_lost_graph_ends_the_run_without_wrong_scores(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     metric = load_metric("grounding", Leaving(oracle.rows), pipeline=analyser)
     whole = load_metric("grounding", oracle, pipeline=analyser)
     rows: list[dict[str, Any]] = []

@@ -53,17 +53,17 @@ def through_json(value: Any) -> Any:
 
 
 @given(scores)
-def test_a_score_comes_back_as_it_was(score: Score) -> None:
+def test_scores_round_trip(score: Score) -> None:
     assert Score.from_dict(through_json(score.to_dict())) == score
 
 
 @given(paths())
-def test_a_path_comes_back_with_all_of_its_provenance(path: Path) -> None:
+def test_paths_round_trip_with_provenance(path: Path) -> None:
     assert Path.from_dict(through_json(path.to_dict())) == path
 
 
 @given(st.dictionaries(names, scores, max_size=3), words | st.integers() | st.none())
-def test_a_row_comes_back_as_it_was(by_metric: dict[str, Score], identity: Any) -> None:
+def test_rows_round_trip(by_metric: dict[str, Score], identity: Any) -> None:
     row = ItemScores(identity, by_metric)
     assert ItemScores.from_dict(through_json(row.to_dict(explain=True))) == row
     bare = ItemScores.from_dict(through_json(row.to_dict()))
@@ -71,12 +71,12 @@ def test_a_row_comes_back_as_it_was(by_metric: dict[str, Score], identity: Any) 
     assert not any(score.evidence.pieces for score in bare.scores.values())
 
 
-def test_a_fault_comes_back_as_a_fault() -> None:
+def test_errors_round_trip() -> None:
     row = ItemScores("a", error="the response is of type int; give a text")
     assert ItemScores.from_dict(row.to_dict()) == row
 
 
-def test_no_number_is_null_in_json_and_nan_here() -> None:
+def test_missing_scores_are_null_in_json_and_nan_in_python() -> None:
     score = Score(nan, Evidence(note="nothing to judge"), Signature("grounding", (), 1))
     row = ItemScores(1, {"grounding": score}).to_dict(explain=True)
     assert row["scores"] == {"grounding": None}
@@ -86,17 +86,17 @@ def test_no_number_is_null_in_json_and_nan_here() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "grounding", "grounding|v", "|v:1", "grounding|hops|v:1", "grounding|v:one"])
-def test_what_is_no_signature_is_refused(text: str) -> None:
+def test_malformed_signatures_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"signature|int\(\)"):
         Signature.from_text(text)
 
 
 @given(signatures)
-def test_every_signature_is_read_back_as_it_was(signature: Signature) -> None:
+def test_signatures_round_trip(signature: Signature) -> None:
     assert Signature.from_text(str(signature)) == signature
 
 
-def test_signs_within_a_value_stay_in_it_and_old_signatures_are_read() -> None:
+def test_separators_in_values_are_kept_and_old_signatures_are_read() -> None:
     signature = Signature("accent", (("model", "a|b:c"), ("k", "1:2")), 3)
     assert str(signature) == r"accent|model:a\|b:c|k:1:2|v:3"
     assert Signature.from_text(str(signature)) == signature

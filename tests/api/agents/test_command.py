@@ -44,7 +44,7 @@ def test_errors_say_what_to_do(tacit: Tacit, sample_graph: str, tmp_path: Path) 
         assert sentence in outcome.err
 
 
-def test_addresses() -> None:
+def test_addresses_are_checked() -> None:
     assert address_in("8000") == ("127.0.0.1", 8000)
     assert address_in("localhost:80") == ("localhost", 80)
     assert address_in("[::1]:0") == ("::1", 0)

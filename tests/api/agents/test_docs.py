@@ -23,7 +23,7 @@ DOCUMENT = (Path(__file__).parents[3] / "docs" / "agents.md").read_text(encoding
 LINES = re.findall(r"^\| (.+?) \| (.*`.*`.*) \|$", DOCUMENT, re.MULTILINE)
 
 
-def test_the_session_is_as_shown(sample_graph: str, tmp_path: Path) -> None:
+def test_the_documented_session_is_real(sample_graph: str, tmp_path: Path) -> None:
     shutil.copytree(sample_graph, tmp_path / "demo-graph" / "graph")
     command = tmp_path / "bin" / "tacit"
     command.parent.mkdir()
@@ -36,7 +36,7 @@ def test_the_session_is_as_shown(sample_graph: str, tmp_path: Path) -> None:
     assert session.stdout == TRANSCRIPT
 
 
-def test_lines_of_configuration_parse() -> None:
+def test_configuration_examples_parse() -> None:
     seen = []
     for program, text in LINES:
         for line in re.findall(r"`([^`]+)`", text):
@@ -65,5 +65,5 @@ def test_lines_of_configuration_parse() -> None:
 
 
 @pytest.mark.parametrize("sentence", re.findall(r"^    (.+)$", DOCUMENT.partition("## A session")[0], re.MULTILINE))
-def test_sentences_that_are_shown_are_short(sentence: str) -> None:
+def test_descriptions_are_short(sentence: str) -> None:
     assert len(sentence) < 200

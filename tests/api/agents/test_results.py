@@ -32,7 +32,7 @@ def test_a_row_that_fits_has_one_line() -> None:
 
 
 @given(st.integers(0, 40), st.integers(1, 9_000), st.integers(0, 5))
-def test_pages_are_together_the_whole(lines: int, length: int, last_length: int) -> None:
+def test_pages_concatenate_to_the_whole_text(lines: int, length: int, last_length: int) -> None:
     text = "\n".join("x" * length for _ in range(lines)) + "y" * last_length
     parts, offset = [], 0
     while True:
@@ -53,5 +53,5 @@ def test_an_offset_beyond_the_end_is_refused() -> None:
         page("abc", 3)
 
 
-def test_names_are_left_out_at_every_depth() -> None:
+def test_omitted_keys_are_removed_at_every_depth() -> None:
     assert without({"a": 1, "b": [{"a": 2, "c": {"a": 3}}]}, ("a",)) == {"b": [{"c": {}}]}

@@ -42,7 +42,7 @@ def properties(schema: dict[str, Any]) -> Any:
         yield from properties(schema_of_property.get("items", {}))
 
 
-def test_tools_say_what_they_do(near: Connected) -> None:
+def test_tools_have_descriptions(near: Connected) -> None:
     tools = near.run(near.client.list_tools).tools
     assert [tool.name for tool in tools] == [tool.name for tool in TOOLS]
     assert {"neighbours", "hops", "paths", "tails", "cookbook", "run_cookbook", "cypher", "score", "explain", "infer"} <= NAMES
@@ -79,7 +79,7 @@ def test_limits_and_metrics_are_those_of_the_service(near: Connected) -> None:
     assert "grounding (0 to 1, higher is better): " in (score.description or "")
 
 
-def test_tools_and_queries_that_the_words_name_exist(near: Connected) -> None:
+def test_tools_and_queries_named_in_descriptions_exist(near: Connected) -> None:
     for text in (INSTRUCTIONS, ASK):
         for name in ("hops", "paths", "neighbours", "tails", "cookbook", "run_cookbook", "schema", "cypher", "infer"):
             assert re.search(rf"\b{name}\b", text), name
@@ -129,7 +129,7 @@ def whole(near: Connected, tool: str, arguments: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize(("tool", "arguments", "method", "path", "content"), ANSWERS, ids=[name[0] for name in ANSWERS])
-def test_an_answer_is_the_services(
+def test_results_equal_those_of_the_service(
     near: Connected, ask: InProcessClient, tool: str, arguments: dict[str, Any], method: str, path: str, content: dict[str, Any]
 ) -> None:
     answer = ask(method, path, **content)
@@ -172,7 +172,7 @@ def test_schemas_of_results_have_units_and_ranges_of_the_types(near: Connected) 
     assert not [word for word in ('"$ref"', '"$defs"', '"title"', "``", ":data:", '"pieces"', '"svg"') if word in text]
 
 
-def test_what_an_attribute_is_comes_from_the_docstring() -> None:
+def test_schema_descriptions_come_from_docstrings() -> None:
     docstring = """Something.
 
     Attributes:
@@ -307,13 +307,13 @@ def test_an_error_is_one_sentence(near: Connected, tool: str, arguments: dict[st
     assert len(text_of(result)) < 300
 
 
-def test_null_and_digits_are_understood(near: Connected) -> None:
+def test_null_and_numbers_as_text_are_accepted(near: Connected) -> None:
     """Some programs send null for what the model left out, or a number as text."""
     arguments = {"concept": "dog", "hop": None, "limit": "3", "relations": None, "offset": None}
     assert near.text("neighbours", **arguments) == near.text("neighbours", concept="dog", limit=3)
 
 
-def test_an_unexpected_error_is_told_and_logged(
+def test_an_unexpected_error_is_reported_and_logged(
     near: Connected, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: Any) -> None:
@@ -328,7 +328,7 @@ def test_an_unexpected_error_is_told_and_logged(
     assert "secret" not in json.dumps(logged)
 
 
-def test_what_does_not_exist_is_named(near: Connected) -> None:
+def test_unknown_names_are_reported(near: Connected) -> None:
     client = near.client
     for function, values, sentence in (
         (client.call_tool, ("neighbour", {}), "unknown tool 'neighbour'; did you mean neighbours?"),
@@ -344,7 +344,7 @@ def test_what_does_not_exist_is_named(near: Connected) -> None:
             near.run(function, *values)
 
 
-def test_resources_tell_the_schema_and_the_manifest(near: Connected, index: KnowledgeGraph) -> None:
+def test_resources_give_the_schema_and_the_manifest(near: Connected, index: KnowledgeGraph) -> None:
     assert [entry.uri for entry in near.run(near.client.list_resources).resources] == ["tacit://schema", "tacit://manifest"]
     schema = near.run(near.client.read_resource, "tacit://schema").contents[0].text
     assert schema == near.text("schema")
@@ -360,7 +360,7 @@ def test_resources_tell_the_schema_and_the_manifest(near: Connected, index: Know
     assert list(manifest["metrics"]) == ["grounding", "length"]
 
 
-def test_the_prompt_says_how_to_ask(near: Connected) -> None:
+def test_the_prompt_explains_the_tools(near: Connected) -> None:
     [prompt] = near.run(near.client.list_prompts).prompts
     assert [argument.name for argument in prompt.arguments] == ["question"]
     [message] = near.run(near.client.get_prompt, "ask", {"question": "Why {do} people cook?"}).messages
@@ -368,7 +368,7 @@ def test_the_prompt_says_how_to_ask(near: Connected) -> None:
     assert "Why {do} people cook?" in message.content.text
 
 
-def test_an_error_of_opening_answers_every_call() -> None:
+def test_an_error_while_opening_answers_every_call() -> None:
     async def ready() -> Any:
         raise MissingExtra("torch", "neural")
 
@@ -383,7 +383,7 @@ def test_an_error_of_opening_answers_every_call() -> None:
     assert text_of(error).startswith("torch is not installed; run: pip install 'tacit-kg[neural]'")
 
 
-def test_a_changed_graph_is_told(sample_graph: str, tmp_path: Path) -> None:
+def test_a_changed_graph_is_reported(sample_graph: str, tmp_path: Path) -> None:
     shutil.copytree(sample_graph, tmp_path / "graph")
     with open_graph(tmp_path / "graph") as graph:
         app = create_app(Reasoner(graph, ["length"]), graph)

@@ -25,7 +25,7 @@ TOGETHER = 20
 ENDLESS = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
 
 
-def test_a_thousand_calls_in_all(far: Connected, index: KnowledgeGraph) -> None:
+def test_a_thousand_concurrent_calls_succeed(far: Connected, index: KnowledgeGraph) -> None:
     others = ["bone", "doctor", "knife", "umbrella", "cat"]
     expected = index.hop_distances(["dog"], others)[0].tolist()
 
@@ -60,12 +60,12 @@ def test_every_escape_is_refused(far: Connected) -> None:
     assert far.text("cypher", query="MATCH (a)-[r]->(b) RETURN count(r) AS edges, sum(r.weight) AS weight") == before
 
 
-def test_a_query_as_a_name_of_the_cookbook_is_no_way_around(near: Connected) -> None:
+def test_queries_in_place_of_cookbook_names_are_checked(near: Connected) -> None:
     for name in ("create", "delete", "load csv file", "home directory"):
         assert "the cookbook has no query" in text_of(near.call("run_cookbook", name=HOSTILE[name]))
 
 
-def test_costly_statements_end(stdio: Connected) -> None:
+def test_costly_queries_time_out(stdio: Connected) -> None:
     started = time.monotonic()
     names = ["long range in reduce", "doubling lists"]
     for name in names:
@@ -86,7 +86,7 @@ def test_both_transports_have_the_same_tools(stdio: Connected, served: Served) -
         assert other.client.instructions == stdio.client.instructions
 
 
-def test_a_key_is_needed_and_goes_along(served: Served) -> None:
+def test_requests_need_and_send_the_key(served: Served) -> None:
     with pytest.raises((MCPError, BaseExceptionGroup)), connected(streamable_http_client(f"{served.url}/mcp")):
         pass
     with over_http(served) as client:
@@ -128,7 +128,7 @@ def test_the_limits_of_the_service_hold(served: Served, method: str, changed: di
     assert answer.headers["x-request-id"]
 
 
-def test_nothing_but_the_protocol_is_on_stdout(sample_graph: str) -> None:
+def test_stdout_carries_the_protocol_only(sample_graph: str) -> None:
     """By hand, in the handshake of older clients, with a line that is not JSON; the program ends when stdin does."""
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
     calls = {

@@ -25,7 +25,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_row_an_instance(tacit: Tacit, file: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_infer_prints_one_row_per_instance(tacit: Tacit, file: Path, sample_graph: str, tmp_path: Path) -> None:
     output = tmp_path / "chosen.jsonl"
     assert tacit("choose", file, "--graph", sample_graph, "--output", output, "--quiet").status == 0
     [row] = map(json.loads, output.read_text().splitlines())
@@ -69,7 +69,7 @@ def test_an_interrupted_run_continues(tacit: Tacit, file: Path, tmp_path: Path) 
     assert "--resume continues a run into a file" in tacit("choose", file, "--judge", "answers", "--resume").err
 
 
-def test_right_answers_are_not_looked_at(tacit: Tacit, file: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_choose_does_not_read_the_right_answers(tacit: Tacit, file: Path, sample_graph: str, tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**RECORD, "Correct Answers": [2]}))
     rows = [tacit("choose", path, "--graph", sample_graph, "--json", "-q").out for path in (file, other)]
@@ -99,7 +99,7 @@ def test_broken_records_are_counted(tacit: Tacit, file: Path, sample_graph: str)
         (["--judge", "answers", "--model", "/nowhere/model", "--judge", "likelihood"], "/nowhere/model"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, words: list[str], message: str) -> None:
+def test_errors_are_one_sentence(tacit: Tacit, file: Path, words: list[str], message: str) -> None:
     shown = tacit("choose", file, "-q", *words)
     assert shown.status in (1, 2)
     assert shown.out == ""
@@ -107,7 +107,7 @@ def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, words: list[str
     assert shown.err.count("\n") == 1
 
 
-def test_a_file_of_something_else(tacit: Tacit, sample: Path, sample_graph: str) -> None:
+def test_a_file_without_cicero_instances_is_refused(tacit: Tacit, sample: Path, sample_graph: str) -> None:
     shown = tacit("choose", sample / "dialogues.jsonl", "--graph", sample_graph, "-q")
     assert (shown.status, shown.out) == (2, "")
     assert "has no instance of CICERO; the first error: line 1: ID is missing" in shown.err

@@ -64,7 +64,7 @@ def assert_fails_with(outcome: Outcome, status: int, sentence: str) -> None:
     assert re.fullmatch(re.escape(sentence).replace("…", ".*"), outcome.err.strip()), outcome.err
 
 
-def test_the_wrong_file_is_loaded(type_: Type) -> None:
+def test_a_file_of_another_loader_is_refused(type_: Type) -> None:
     Path("atomic.tsv").write_text("PersonX eats\txWant\tto drink\n")
     assert_fails_with(
         type_("tacit load conceptnet atomic.tsv --into new-graph --quiet"), 2,
@@ -74,7 +74,7 @@ def test_the_wrong_file_is_loaded(type_: Type) -> None:
     assert not Path("new-graph").exists()
 
 
-def test_a_download_was_cut_short(type_: Type) -> None:
+def test_a_truncated_input_keeps_the_rows_before_its_end(type_: Type) -> None:
     whole = gzip.compress(GOOD.encode() * 40, 0)
     Path("cut.jsonl.gz").write_bytes(whole[: len(whole) // 2])
     assert_fails_with(
@@ -117,7 +117,7 @@ def test_a_metric_is_misspelt(type_: Type) -> None:
         ),
     ],
 )
-def test_the_sentence_says_what_to_write(type_: Type, line: str, sentence: str) -> None:
+def test_the_error_says_what_to_type(type_: Type, line: str, sentence: str) -> None:
     assert_fails_with(type_(line), 2, f"tacit: {sentence}")
 
 
@@ -128,14 +128,14 @@ def test_an_option_has_the_wrong_type(type_: Type) -> None:
     )  # fmt: skip
 
 
-def test_there_is_no_graph_at_the_path(type_: Type) -> None:
+def test_a_path_without_a_graph_is_reported(type_: Type) -> None:
     assert_fails_with(
         type_("tacit neighbours mygraph dog"), 2,
         "tacit: there is no graph at mygraph; make one with: tacit load conceptnet FILE --into mygraph",
     )  # fmt: skip
 
 
-def test_the_graph_is_not_named(type_: Type) -> None:
+def test_a_missing_graph_option_is_reported(type_: Type) -> None:
     assert_fails_with(
         type_("tacit score talk.jsonl --metrics grounding"), 2,
         "tacit: the metric grounding needs a graph; give one with --graph or TACIT_GRAPH, "
@@ -154,7 +154,7 @@ def test_a_dialogue_has_one_turn_and_a_response_is_null(type_: Type) -> None:
     ]
 
 
-def test_a_column_has_another_name(type_: Type) -> None:
+def test_columns_are_renamed_by_option(type_: Type) -> None:
     Path("talk.csv").write_text("prompt,answer\nMy dog is sad.,Take him for a walk.\n")
     assert_fails_with(
         type_("tacit score talk.csv --metrics length"), 2,
@@ -187,7 +187,7 @@ def test_a_concept_is_unknown(type_: Type) -> None:
     )  # fmt: skip
 
 
-def test_a_run_is_stopped_and_goes_on(type_: Type, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_resumes(type_: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("talk.jsonl").write_text(GOOD * 5)
     command = "tacit score talk.jsonl --metrics length --shard-lines 2 --output scores.jsonl --quiet"
     with monkeypatch.context() as patch:

@@ -21,7 +21,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return first, second
 
 
-def test_the_table_the_page_and_json_say_the_same(tacit: Tacit, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_table_page_and_json_agree(tacit: Tacit, files: tuple[Path, Path], tmp_path: Path) -> None:
     done = tacit("compare", *files, "--metrics", "length", "--html", tmp_path / "page.html", "--show", 1)
     assert "-2.000 [-2.000, -2.000]*" in done.out
     assert "A > It is a small number." in done.out

@@ -44,16 +44,16 @@ def test_metrics_and_their_options(complete: Callable[[str, str], set[str]], she
     assert "evaluate" in complete(shell, "tacit eva")
 
 
-def test_files_are_left_to_the_shell(complete: Callable[[str, str], set[str]]) -> None:
+def test_the_shell_completes_file_names(complete: Callable[[str, str], set[str]]) -> None:
     assert complete("bash", "tacit score dia") == set()  # with "complete -o default" bash then offers files
     assert complete("zsh", "tacit score dia") == {"_files"}
 
 
-def test_the_help_names_it(tacit: Tacit) -> None:
+def test_the_help_lists_shell_completion(tacit: Tacit) -> None:
     assert "--install-completion" in tacit("--help").out
 
 
-def test_the_script_is_of_the_named_shell(tacit: Tacit) -> None:
+def test_completion_scripts_exist_for_each_shell(tacit: Tacit) -> None:
     assert "#compdef tacit" in tacit("--show-completion", "zsh").out
     assert "complete -o default -F" in tacit("--show-completion", "bash").out
     assert "complete --command tacit" in tacit("--show-completion", "fish").out

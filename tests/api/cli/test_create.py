@@ -59,7 +59,7 @@ def test_the_seed_decides(tacit: Tacit, dialogues: Path, tmp_path: Path) -> None
     assert "left out: too few turns" in shown.err
 
 
-def test_nothing_is_written_when_no_dialogue_is_left(tacit: Tacit, dialogues: Path, tmp_path: Path) -> None:
+def test_without_a_kept_dialogue_nothing_is_written(tacit: Tacit, dialogues: Path, tmp_path: Path) -> None:
     file = tmp_path / "few.jsonl"
     file.write_text(json.dumps({"turns": ["Hello", "Hi"]}) + "\n", encoding="utf-8")
     output = tmp_path / "out.jsonl"

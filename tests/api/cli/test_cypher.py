@@ -20,7 +20,7 @@ Tacit = Callable[..., Any]
 QUERY = "MATCH (a:Concept {text: $of})-[r:IsA]->(b:Concept) RETURN b.text AS kind, r.weight AS weight ORDER BY kind"
 
 
-def test_a_query_text(tacit: Tacit, sample_graph: str) -> None:
+def test_a_query_is_given_as_text(tacit: Tacit, sample_graph: str) -> None:
     rows = tacit("cypher", sample_graph, QUERY, "--param", "of=dog", "--json").json
     assert [row["kind"] for row in rows] == ["animal", "pet"]
     assert list(rows[0]) == ["kind", "weight"]
@@ -48,7 +48,7 @@ def test_the_cookbook_is_listed(tacit: Tacit) -> None:
     assert tacit("cypher", "--list", "--csv").out.count("\n") == len(rows) + 1
 
 
-def test_every_query_of_the_cookbook_says_what_it_needs(tacit: Tacit, sample_graph: str) -> None:
+def test_cookbook_queries_name_their_missing_parameters(tacit: Tacit, sample_graph: str) -> None:
     for name, query in cookbook().items():
         if query.parameters:
             outcome = tacit("cypher", sample_graph, name)
@@ -68,13 +68,13 @@ def test_parameters_are_json_or_text() -> None:
     }  # fmt: skip
 
 
-def test_parameter_without_a_bottom_is_an_input_error() -> None:
+def test_deeply_nested_parameters_are_an_input_error() -> None:
     with pytest.raises(InputError, match="nested too deeply"):
         parse_parameters(["x=" + "[" * 100_000])
 
 
 @given(st.text())
-def test_any_text_is_a_parameter_or_an_input_error(text: str) -> None:
+def test_any_text_parses_as_a_parameter_or_is_an_input_error(text: str) -> None:
     try:
         values = parse_parameters([text])
     except InputError:
@@ -83,7 +83,7 @@ def test_any_text_is_a_parameter_or_an_input_error(text: str) -> None:
     assert next(iter(values)).isidentifier()
 
 
-def test_names_come_close(tacit: Tacit, sample_graph: str) -> None:
+def test_misspelt_query_names_get_suggestions(tacit: Tacit, sample_graph: str) -> None:
     name = next(iter(cookbook()))
     assert find_query(f"explore/{name}")[1] is find_query(name)[1] is not None
     outcome = tacit("cypher", sample_graph, name + "x")

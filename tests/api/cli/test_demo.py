@@ -37,7 +37,7 @@ def test_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_the_rest_of_the_demo(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo_all_shows_more(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     kinds = {name: registry.KINDS[name] for name in ("grounding", "length", "chrf")}
     kinds["accent"] = replace(registry.KINDS["accent"], packages=("no_such_package",))

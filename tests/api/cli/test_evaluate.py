@@ -75,7 +75,7 @@ def rated(tmp_path: Path) -> Path:
     return file_of(tmp_path / "talk.jsonl", rows_of(TEXTS))
 
 
-def test_the_numbers_are_those_of_the_metric_and_of_scipy(tacit: Tacit, rated: Path, sample_graph: str) -> None:
+def test_correlations_equal_scipy_on_the_scores_of_the_metric(tacit: Tacit, rated: Path, sample_graph: str) -> None:
     outcome = tacit("evaluate", rated, "-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 500)
     [row] = outcome.json
     with open_graph(sample_graph) as store, open_index(store) as graph:
@@ -93,7 +93,7 @@ def test_the_numbers_are_those_of_the_metric_and_of_scipy(tacit: Tacit, rated: P
     assert row["bootstrap"] == {"level": 0.95, "over": "conversations", "resamples": 500, "seed": 0}
 
 
-def test_one_whole_row_for_each_metric_and_data_set(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
+def test_evaluate_prints_one_row_per_metric_and_data_set(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     named = file_of(
         tmp_path / "named.jsonl",
         [
@@ -122,7 +122,7 @@ def test_one_whole_row_for_each_metric_and_data_set(tacit: Tacit, tiny: str, tmp
     assert tacit("evaluate", plain, named, "-m", f"{tiny},length", *base[7:]).out == outcome.out
 
 
-def test_the_tables_fit_and_say_what_the_rows_say(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
+def test_tables_fit_the_terminal_and_show_the_rows(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     rows = [
         row | {"dataset": "empatheticdialogues_EVAL", "system": system}
         for system, shift in (("transformer_generator", 0), ("transformer_ranker", 1), ("a human being", 2))
@@ -146,7 +146,7 @@ def test_the_tables_fit_and_say_what_the_rows_say(tacit: Tacit, tiny: str, tmp_p
     assert "signature tiny|v:1" in outcome.err
 
 
-def test_no_row_is_lost_silently(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
+def test_every_row_is_counted(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     file = tmp_path / "mixed.jsonl"
     good = [json.dumps(row) for row in rows_of(TEXTS)]
     bad = [
@@ -199,7 +199,7 @@ def test_odd_texts_are_judged_or_counted_as_unscored(tacit: Tacit, sample_graph:
         ([(["a"], "?!", float(number)) for number in range(5)], "fewer than 3 judged responses"),
     ],
 )
-def test_what_has_no_correlation_is_null_with_a_note(
+def test_undefined_correlations_are_null_with_a_note(
     tacit: Tacit, tiny: str, tmp_path: Path, texts: list[tuple[list[str], str, float]], note: str
 ) -> None:
     file = file_of(tmp_path / "flat.jsonl", rows_of(texts))
@@ -214,7 +214,7 @@ def test_what_has_no_correlation_is_null_with_a_note(
     assert f"flat, tiny: {note}" in shown.out
 
 
-def test_pictures_appear_whole_or_not_at_all(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:
+def test_pictures_are_written_atomically(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:
     png, svg = tmp_path / "p.png", tmp_path / "p.SVG"
     base = ["evaluate", rated, "-m", tiny, "-m", "length", "--resamples", 100, "--json"]
     outcome = tacit(*base, "--plot", png, "--plot", svg)
@@ -232,7 +232,7 @@ def test_pictures_appear_whole_or_not_at_all(tacit: Tacit, tiny: str, rated: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.SVG", "p.png", "talk.jsonl"]
 
 
-def test_files_of_one_name_are_told_apart_and_data_sets_of_one_name_joined(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
+def test_files_with_equal_names_are_distinguished_and_equal_data_sets_joined(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     first = file_of(tmp_path / "x" / "talk.jsonl", rows_of(TEXTS))
     second = file_of(tmp_path / "y" / "talk.jsonl", rows_of(TEXTS[:5]))
     base = ["evaluate", "-m", tiny, "--json", "--resamples", 20]
@@ -252,7 +252,7 @@ def test_files_of_one_name_are_told_apart_and_data_sets_of_one_name_joined(tacit
     assert "is given twice" in twice.err
 
 
-def test_a_file_without_a_judgement_beside_a_good_one(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:
+def test_files_without_ratings_beside_a_valid_one(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:
     empty = file_of(tmp_path / "empty.jsonl", [])
     broken = file_of(tmp_path / "broken.jsonl", [{"history": "a", "response": "b"}] * 12)
     rows = tacit("evaluate", empty, rated, broken, "-m", tiny, "--json", "--resamples", 20).json
@@ -267,7 +267,7 @@ def test_a_file_without_a_judgement_beside_a_good_one(tacit: Tacit, tiny: str, r
         assert "no judgement" in outcome.err
 
 
-def test_decos_two_ratings(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
+def test_both_ratings_of_deco_are_evaluated(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     rows = [
         {"history": "a</UTT>", "response": text, "source": "PersonaChat", "event_cs": rating, "general_cs": 5 - rating}
         for _, text, rating in TEXTS

@@ -64,7 +64,7 @@ def words(inputs: Path, *more: object) -> list[object]:
     ]  # fmt: skip
 
 
-def test_every_line_keeps_its_place_and_says_its_score_or_its_fault(tacit: Tacit, inputs: Path) -> None:
+def test_every_line_gets_a_score_or_an_error_in_order(tacit: Tacit, inputs: Path) -> None:
     done = tacit(*words(inputs))
     assert done.status == 0
     rows = done.rows
@@ -94,7 +94,7 @@ def test_the_default_scorer_is_that_of_accent(tacit: Tacit, inputs: Path) -> Non
 
 
 @pytest.mark.parametrize("scorer", ["compatibility", "retriever", "blend"])
-def test_scorers_batches_and_files_agree(tacit: Tacit, inputs: Path, tmp_path: Path, scorer: str) -> None:
+def test_scores_do_not_depend_on_batches_or_file_formats(tacit: Tacit, inputs: Path, tmp_path: Path, scorer: str) -> None:
     expected = tacit(*words(inputs, "--scorer", scorer, "--quiet")).rows
     assert all(0 <= row["score"] <= 1 for row in expected if "score" in row)
     small = tacit(*words(inputs, "--scorer", scorer, "--quiet", "--batch-size", 1)).rows
@@ -117,7 +117,7 @@ def test_relations_of_the_graph_are_known_to_compatibility(tacit: Tacit, inputs:
     assert done.rows[0]["score"] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_near_heads_are_named(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
+def test_similar_heads_are_suggested(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "one.jsonl").write_text(
         '{"head": "PersonX buys a puppy", "relation": "xReact", "tail": "happy"}\n', encoding="utf-8"
     )
@@ -131,7 +131,7 @@ def test_near_heads_are_named(tacit: Tacit, inputs: Path, tmp_path: Path) -> Non
     assert -1 <= closest["head_similarity"] <= 1
 
 
-def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
+def test_errors_are_one_sentence(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("{}\n[]\n", encoding="utf-8")
     bad = [
         "score-tuples",
@@ -170,7 +170,7 @@ def test_what_is_wrong_is_said_in_a_sentence(tacit: Tacit, inputs: Path, tmp_pat
         assert sentence in done.err
 
 
-def test_a_trained_retriever_has_a_card(inputs: Path) -> None:
+def test_train_retriever_writes_a_card(inputs: Path) -> None:
     card = (inputs / "model" / "README.md").read_text(encoding="utf-8")
     assert "4 triples with 2 heads" in card
     assert "tacit train retriever GRAPH --output FOLDER --recipe FILE" in card
@@ -179,7 +179,7 @@ def test_a_trained_retriever_has_a_card(inputs: Path) -> None:
     assert "CC BY 4.0" in (inputs / "model" / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_training_is_refused_before_it_costs_anything(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
+def test_invalid_trainings_are_refused_before_they_start(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "letter.txt").write_text("keep me")
     for name, options in (("retriever", []), ("comet", ["--model", "x"]), ("kg-bert", ["--model", "x"])):
@@ -188,7 +188,7 @@ def test_training_is_refused_before_it_costs_anything(tacit: Tacit, inputs: Path
         assert "holds something other than" in done.err
 
 
-def test_a_comet_is_trained_from_a_causal_model_and_asked(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
+def test_comet_is_trained_from_a_causal_model_and_generates(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     base, comet = save_tiny_causal(tmp_path / "base", positions=160, kind="llama"), tmp_path / "comet"
     (tmp_path / "recipe.toml").write_text("steps = 2\nbatch_size = 2\nlayers = 1\n", encoding="utf-8")
     settings = ("--recipe", tmp_path / "recipe.toml", "--dtype", "bfloat16", "--json")
@@ -297,7 +297,7 @@ def pieces(data: Any) -> list[dict[str, Any]]:
     return [*([data] if isinstance(data, dict) and "kind" in data else []), *(piece for part in inner for piece in pieces(part))]
 
 
-def test_learnt_tails_are_folded_in(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
+def test_generated_tails_are_merged_into_the_graph(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     from tacit.graph import open_graph
     from tacit.graph.model import Assertion
     from tacit.reasoning.metrics.accent.tails.comet import journal_of
@@ -340,7 +340,7 @@ def deco(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_table_for_people(tacit: Tacit, deco: Path) -> None:
+def test_text_output_is_a_table(tacit: Tacit, deco: Path) -> None:
     pytest.importorskip("sacrebleu")
     done = tacit("evaluate-tuples", deco, "--encoder", "none")
     assert done.status == 0
@@ -352,7 +352,7 @@ def test_a_table_for_people(tacit: Tacit, deco: Path) -> None:
     assert "extractor rules-3" in done.err
 
 
-def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
+def test_json_and_output_file(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
     output = tmp_path / "found.jsonl"
     done = tacit("evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", output, "--kind", "pair")
@@ -366,7 +366,7 @@ def test_json_and_a_file_for_programs(tacit: Tacit, deco: Path, tmp_path: Path) 
     assert {"head", "relation", "tail", "kind", "head_at", "tail_at"} == set(rows[0]["tuples"][0])
 
 
-def test_what_is_wrong_with_event_tuples_is_said_in_a_sentence(tacit: Tacit, deco: Path) -> None:
+def test_errors_about_event_tuples_are_one_sentence(tacit: Tacit, deco: Path) -> None:
     for words, sentence in (
         (("nothing.json",), "there is no file nothing.json"),
         ((deco, "--extractor", "cskb"), "the extractor cskb needs a graph; give one with --graph"),
@@ -403,7 +403,7 @@ def test_a_model_is_trained_and_then_extracts(tacit: Tacit, deco: Path, tmp_path
     assert done.json["digest"] in scored.json["extractor"]
 
 
-def test_training_accent_is_refused_before_it_costs_anything(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
+def test_invalid_accent_trainings_are_refused_before_they_start(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     mine = tmp_path / "mine"
     mine.mkdir()

@@ -20,7 +20,7 @@ def dialogues(sample: Path) -> Path:
     return sample / "dialogues.jsonl"
 
 
-def test_words_and_claims_that_can_be_asked_for(tacit: Tacit, sample_graph: str, dialogues: Path) -> None:
+def test_explanation_in_words_with_claims_and_queries(tacit: Tacit, sample_graph: str, dialogues: Path) -> None:
     shown = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", "grounding", "--cypher")
     assert shown.status == 0, shown.err
     lines = shown.out.splitlines()
@@ -37,7 +37,7 @@ def test_words_and_claims_that_can_be_asked_for(tacit: Tacit, sample_graph: str,
     assert "    WHERE type(r) = $relation" in lines
 
 
-def test_json_holds_what_the_library_gives(tacit: Tacit, sample_graph: str, dialogues: Path) -> None:
+def test_json_output_equals_the_library(tacit: Tacit, sample_graph: str, dialogues: Path) -> None:
     names = "grounding,commonsense"
     shown = tacit("explain", dialogues, "--graph", sample_graph, "--metrics", names, "--first", "2", "--json").json
     assert [item["id"] for item in shown["items"]] == ["dinner/good", "dinner/bad"]
@@ -97,7 +97,7 @@ def test_pictures_and_pages_by_the_output_s_name(tacit: Tacit, sample_graph: str
         (["none.jsonl"], "there is no file none.jsonl"),
     ],
 )
-def test_what_makes_no_sense_is_refused(tacit: Tacit, sample_graph: str, dialogues: Path, words: list[str], fault: str) -> None:
+def test_invalid_arguments_are_refused(tacit: Tacit, sample_graph: str, dialogues: Path, words: list[str], fault: str) -> None:
     shown = tacit(
         "explain", *[dialogues if word == "FILE" else word for word in words], "--graph", sample_graph, "--metrics", "grounding"
     )
@@ -105,7 +105,7 @@ def test_what_makes_no_sense_is_refused(tacit: Tacit, sample_graph: str, dialogu
     assert fault in shown.err
 
 
-def test_lines_without_an_item_are_told(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_lines_without_an_item_are_reported(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = tmp_path / "some.jsonl"
     file.write_text('nonsense\n{"history": ["a dog"], "response": "a bone"}\n', encoding="utf-8")
     both = tacit("explain", file, "--graph", sample_graph, "--metrics", "grounding", "--first", "5", "--json").json["items"]

@@ -57,7 +57,7 @@ def test_kept_dialogues_come_out_whole_and_in_order(tacit: Tacit, dialogues: Pat
     assert "50.0%" in outcome.err
 
 
-def test_the_report_for_programs(tacit: Tacit, dialogues: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_json_report(tacit: Tacit, dialogues: Path, sample_graph: str, tmp_path: Path) -> None:
     out = tmp_path / "kept.jsonl"
     report = tacit("filter", dialogues, "--graph", sample_graph, "--output", out, "--json").json
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -74,7 +74,7 @@ def test_the_report_for_programs(tacit: Tacit, dialogues: Path, sample_graph: st
     assert "--output" in refused.err
 
 
-def test_it_finds_what_python_finds(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_filter_finds_the_triples_of_the_library(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
     lines = (sample / "dialogues.jsonl").read_text(encoding="utf-8").splitlines()
     turns = [row["turns"] if "turns" in row else [*row["history"], row["response"]] for row in map(json.loads, lines)]
     file = tmp_path / "d.jsonl.gz"
@@ -122,7 +122,7 @@ def test_standard_input_and_a_file_without_dialogues(
     assert out.read_text() == ""
 
 
-def test_strict_leaves_the_output_as_it_was(tacit: Tacit, dialogues: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_strict_leaves_the_old_output(tacit: Tacit, dialogues: Path, sample_graph: str, tmp_path: Path) -> None:
     out = tmp_path / "kept.jsonl"
     out.write_text("before")
     outcome = tacit("filter", dialogues, "--graph", sample_graph, "--output", out, "--strict")
@@ -156,7 +156,7 @@ def test_wrong_options_are_one_sentence(tacit: Tacit, dialogues: Path, sample_gr
     assert hint in outcome.err
 
 
-def test_a_missing_file_or_graph_is_wrong_input(tacit: Tacit, dialogues: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_a_missing_file_or_graph_is_an_input_error(tacit: Tacit, dialogues: Path, sample_graph: str, tmp_path: Path) -> None:
     assert tacit("filter", tmp_path / "nowhere", "--graph", sample_graph).status == 2
     assert tacit("filter", dialogues, "--graph", tmp_path / "nowhere").status == 2
     assert tacit("filter", dialogues).status == 2

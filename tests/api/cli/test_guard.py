@@ -17,7 +17,7 @@ from tests.graph.query.refused_statements import HOSTILE
 Tacit = Callable[..., Any]
 
 
-def test_a_reading_query_may_run(tacit: Tacit, tmp_path: Path) -> None:
+def test_guard_accepts_a_read_only_query(tacit: Tacit, tmp_path: Path) -> None:
     outcome = tacit("guard", "MATCH (c:Concept) RETURN c.text LIMIT 10")
     assert (outcome.status, outcome.out) == (0, "")
     file = tmp_path / "kinds.cypher"
@@ -36,7 +36,7 @@ def test_a_hostile_query_is_refused_with_the_reason(tacit: Tacit, name: str) -> 
     assert outcome.err.count("\n") == 1
 
 
-def test_the_verdict_as_json(tacit: Tacit) -> None:
+def test_guard_prints_json(tacit: Tacit) -> None:
     outcome = tacit("guard", "CALL apoc.load.json('http://127.0.0.1:1/x') YIELD value RETURN value", "--json")
     assert outcome.status == 2
     verdict = json.loads(outcome.out)
@@ -58,7 +58,7 @@ def test_a_query_on_stdin(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None
     assert "not UTF-8" in tacit("guard", "-").err
 
 
-def test_parameters_are_checked_where_the_engine_would_pay_for_them(tacit: Tacit) -> None:
+def test_costly_parameters_are_refused(tacit: Tacit) -> None:
     query = "MATCH (c:Concept) WHERE c.text =~ $pattern RETURN c.text"
     assert tacit("guard", query, "--param", "pattern=do.*").status == 0
     assert tacit("guard", query, "--param", "pattern=(a+)+b").status == 2

@@ -89,19 +89,19 @@ def test_every_variable_that_the_code_reads_is_in_the_help_and_on_the_page(tacit
     assert all(name in page and name in tacit("help", "environment").out for name in others)
 
 
-def test_every_metric_is_in_the_help(tacit: Tacit) -> None:
+def test_the_help_lists_every_metric(tacit: Tacit) -> None:
     text = tacit("help", "metrics").out
     assert all(re.search(rf"^    {name} +\w", text, re.MULTILINE) for name in METRIC_REGISTRY.names())
     assert text.endswith("COMMAND\n    tacit metrics --help shows the command metrics.\n")
 
 
-def test_the_keys_of_settings_are_in_the_help(tacit: Tacit) -> None:
+def test_every_settings_key_is_in_the_help(tacit: Tacit) -> None:
     keys = tacit("help", "config").out.partition("KEYS")[2]
     assert all(re.search(rf"^    {key}\b", keys, re.MULTILINE) for key in (field.name for field in fields(Settings)))
 
 
 @pytest.mark.parametrize("words", [["hops"], ["load"], ["load", "conceptnet"], ["train", "coherence"]])
-def test_the_help_of_a_command_is_that_of_its_option(words: list[str], tacit: Tacit) -> None:
+def test_help_command_and_help_option_print_the_same(words: list[str], tacit: Tacit) -> None:
     assert tacit("help", *words).out == tacit(*words, "--help").out
 
 
@@ -122,7 +122,7 @@ def test_a_long_text_on_a_terminal_goes_through_the_pager(pager: str, marked: bo
     assert out.startswith("|metrics - ") == marked
 
 
-def test_a_short_text_needs_no_pager_and_no_colour_is_respected() -> None:
+def test_short_text_skips_the_pager_and_no_color_is_respected() -> None:
     out = on_terminal(["help", "options"], PAGER="sed s/^/|/", NO_COLOR="1")
     assert out.startswith("options - ")
     assert "\033" not in out

@@ -45,7 +45,7 @@ def test_json_has_parameters_that_find_each_edge(tacit: Tacit, file: Path, sampl
     assert row["turns"][0]["query"] == claim_query().text
 
 
-def test_a_record_of_cicero_asks_its_own_question(tacit: Tacit, tmp_path: Path, sample_graph: str) -> None:
+def test_a_cicero_record_has_its_own_question(tacit: Tacit, tmp_path: Path, sample_graph: str) -> None:
     record = {
         "ID": "c", "Dialogue": ["A: Hi .", "B: I cooked dinner for you ."], "Target": "I cooked dinner for you .",
         "Question": "What is or could be the motivation of target?", "Choices": ["a", "b"],
@@ -64,7 +64,7 @@ def test_a_record_of_cicero_asks_its_own_question(tacit: Tacit, tmp_path: Path, 
     assert "$head" in tacit("infer", path, "--graph", sample_graph, "--cypher", "--quiet").out
 
 
-def test_a_picture_of_one_dialogue(tacit: Tacit, file: Path, tmp_path: Path, sample_graph: str) -> None:
+def test_infer_draws_a_picture_of_one_dialogue(tacit: Tacit, file: Path, tmp_path: Path, sample_graph: str) -> None:
     picture, command = tmp_path / "cook.svg", ["infer", file, "--graph", sample_graph, "--quiet", "--svg"]
     assert tacit(*command, picture).status == 0
     titles = [title.text or "" for title in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
@@ -93,7 +93,7 @@ def test_the_picture_of_the_page_is_what_the_command_draws(tacit: Tacit, file: P
         (["--encoder", "/nowhere/encoder"], "/nowhere/encoder"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(tacit: Tacit, file: Path, sample_graph: str, words: list[str], message: str) -> None:
+def test_errors_are_one_sentence(tacit: Tacit, file: Path, sample_graph: str, words: list[str], message: str) -> None:
     shown = tacit("infer", file, "--graph", sample_graph, "--quiet", *words)
     assert shown.status == (1 if "nowhere" in message else 2)
     assert shown.out == ""

@@ -51,7 +51,9 @@ def check(tacit: Tacit, commands: list[list[str]]) -> None:
 
 
 @pytest.mark.parametrize("engine", ["store", "index"])
-def test_asking_changes_nothing(tacit: Tacit, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+def test_lookups_and_scores_with_hostile_text_change_nothing(
+    tacit: Tacit, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     before = state(graph)
     engine_options = ["--engine", engine]
@@ -78,7 +80,9 @@ def test_asking_changes_nothing(tacit: Tacit, graph: str, tmp_path: Path, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["items.jsonl"]
 
 
-def test_events_and_loads_change_nothing(tacit: Tacit, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_event_lookups_with_hostile_text_change_nothing(
+    tacit: Tacit, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     before = state(graph)
     Path("items.jsonl").write_text("", encoding="utf-8")
@@ -96,7 +100,7 @@ def test_events_and_loads_change_nothing(tacit: Tacit, graph: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", TEXTS[:4])
-def test_queries_with_it_change_nothing(
+def test_cypher_with_hostile_text_changes_nothing(
     tacit: Tacit, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -127,7 +131,7 @@ def test_queries_with_it_change_nothing(
         "LOAD CSV FROM 'file:///etc/passwd' AS row RETURN row",
     ],
 )
-def test_queries_that_do_more_than_read_are_refused(
+def test_writing_queries_are_refused(
     tacit: Tacit, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -36,14 +36,14 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_done_is_zero(sample_graph: str) -> None:
+def test_success_exits_with_0(sample_graph: str) -> None:
     assert tacit("index", sample_graph, "--quiet").returncode == 0
     done = tacit("hops", sample_graph, "dog", "bone", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == '[{"source": "dog", "target": "bone", "hops": 1}]\n'
 
 
-def test_wrong_input_is_two(tmp_path: Path) -> None:
+def test_input_errors_exit_with_2(tmp_path: Path) -> None:
     done = tacit("info", str(tmp_path / "missing"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
@@ -57,7 +57,7 @@ def test_a_traceback_only_on_demand(debug: str, tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("tacit: ")
 
 
-def test_a_fault_of_ours_is_one_sentence_and_one() -> None:
+def test_an_internal_error_is_one_sentence_with_exit_status_1() -> None:
     code = (
         "import tacit.api.cli.commands as c\n"
         "def command(_):\n    raise ZeroDivisionError('division\\nby zero')\n"
@@ -72,7 +72,7 @@ def test_a_fault_of_ours_is_one_sentence_and_one() -> None:
     )
 
 
-def test_a_terminal_that_cannot_show_a_character(sample_graph: str) -> None:
+def test_unencodable_characters_are_replaced(sample_graph: str) -> None:
     words = ["cypher", sample_graph, "RETURN $text AS text", "--param", "text=犬"]
     done = tacit(*words, env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert done.returncode == 0
@@ -81,13 +81,13 @@ def test_a_terminal_that_cannot_show_a_character(sample_graph: str) -> None:
     assert json.loads(done.stdout) == [{"text": "犬"}]
 
 
-def test_colours_stay_out_of_pipes(sample_graph: str) -> None:
+def test_piped_output_has_no_colours(sample_graph: str) -> None:
     done = tacit("info", sample_graph, env={"FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"})
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
 
 
-def test_a_reader_that_goes_away_is_no_error(sample_graph: str) -> None:
+def test_a_closed_pipe_is_no_error(sample_graph: str) -> None:
     query = "MATCH (a:Concept), (b:Concept) RETURN a.uri, b.uri"
     words = [*program(), "cypher", sample_graph, query, "--limit", "60000", "--csv"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -99,7 +99,7 @@ def test_a_reader_that_goes_away_is_no_error(sample_graph: str) -> None:
         assert process.wait(timeout=60) == 1
 
 
-def test_an_interrupt_is_quiet(sample_graph: str) -> None:
+def test_an_interrupt_prints_no_traceback(sample_graph: str) -> None:
     words = [*program(), "cypher", sample_graph, ENDLESS, "--timeout", "60"]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, preexec_fn=heed_interrupts) as process:

@@ -74,7 +74,7 @@ def test_filters(tacit: Tacit, file: Path, tmp_path: Path, options: list[str], h
         assert outcome.json["digest"] == graph.manifest().digest
 
 
-def test_report_for_people(tacit: Tacit, file: Path, tmp_path: Path) -> None:
+def test_text_report(tacit: Tacit, file: Path, tmp_path: Path) -> None:
     outcome = tacit("load", "conceptnet", file, "--into", tmp_path / "g")
     assert outcome.status == 0
     assert f"{file}:3: " in outcome.err
@@ -235,7 +235,7 @@ def test_info_names_a_load_that_stopped_halfway_on_neo4j(
     assert tacit("info", neo4j_url, "--json").json["unfinished"] == []
 
 
-def test_an_interrupted_load_leaves_nothing_and_says_how_to_go_on(
+def test_an_interrupted_load_leaves_nothing_and_says_how_to_continue(
     tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -249,7 +249,7 @@ def test_an_interrupted_load_leaves_nothing_and_says_how_to_go_on(
     assert not graph.parent.exists()
 
 
-def test_a_full_disk_is_one_sentence_and_leaves_no_draft(
+def test_a_full_disk_is_one_sentence_and_leaves_no_temporary_file(
     tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = tmp_path / "g"
@@ -275,7 +275,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_draft(
         assert (graph / "graph.lbug").read_bytes() == before
 
 
-def test_no_error_names_a_draft(tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_error_names_a_temporary_file(tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: Engine, *_: object) -> None:
         self.rows(Query("copy_nodes", f"COPY Concept FROM '{self.file}'", "", ()))
 
@@ -365,7 +365,7 @@ def test_index_with_vectors(tacit: Tacit, sample_graph: str, tmp_path: Path, mon
     assert tacit("index", sample_graph, "--vectors", vectors, "--quiet").err == ""
 
 
-def test_graphs_that_share_an_index_have_their_own_vectors(
+def test_graphs_with_a_shared_index_have_their_own_vectors(
     sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))  # an index of an equal graph in the user's cache would be taken
@@ -391,7 +391,7 @@ def test_rdf_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path: P
     assert {(row.head, row.relation, row.tail) for row in read_rdf(out, format=format)} == expected
 
 
-def test_the_name_of_an_export_chooses_its_format(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_the_suffix_of_an_export_chooses_its_format(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     for name, format in (("g.ttl", "turtle"), ("g.nt.gz", "nt"), ("g.rdf", "xml"), ("g.jsonl", "jsonl"), ("g", "jsonl")):
         assert tacit("export", sample_graph, tmp_path / name, "--json").json["format"] == format
     assert (tmp_path / "g.ttl").read_text(encoding="utf-8").startswith("@prefix")
@@ -413,7 +413,7 @@ def test_csv_import_export(tacit: Tacit, sample_graph: str, tmp_path: Path) -> N
     assert any(path.suffix in (".csv", ".gz") for path in (tmp_path / "csv").iterdir())
 
 
-def test_a_query_s_result_as_rdf(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_query_results_are_exported_as_rdf(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     query = "MATCH (a:Concept {text: $of})-[r:HasA]->(b:Concept) RETURN a.uri AS head, 'HasA' AS relation, b.uri AS tail"
     outcome = tacit("export", sample_graph, tmp_path / "q.nt", "--query", query, "--param", "of=dog", "--format", "nt", "--json")
     assert outcome.json["written"] == 1
@@ -454,9 +454,7 @@ def test_fetch_says_whether_a_file_was_verified(tacit: Tacit, tmp_path: Path, mo
     assert tacit("fetch", "numberbatch", "--directory", tmp_path).err == f"verified: {file.name} has the sha256 {sha256}\n"
 
 
-def test_the_model_of_judgement_is_put_where_the_metric_looks(
-    tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fetch_judge_puts_the_model_where_the_metric_looks(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path))
     row = next(row for row in tacit("metrics", "--json").json if row["name"] == "judgement")
     assert (row["ready"], row["get"]) == (False, "tacit fetch judge")

@@ -15,7 +15,7 @@ ENGINES = ("store", "index", "auto")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_hops_are_rows_as_scripts_expect_them(tacit: Tacit, sample_graph: str, engine: str) -> None:
+def test_hops_are_rows_for_scripts(tacit: Tacit, sample_graph: str, engine: str) -> None:
     rows = tacit("hops", sample_graph, "dog", "bone", "Dogs", "chew", "flibbertigibbet", "--engine", engine, "--json")
     assert rows.json == [
         {"source": "dog", "target": "bone", "hops": 1},
@@ -133,11 +133,11 @@ def test_unknown_texts_are_all_named(tacit: Tacit, sample_graph: str) -> None:
     assert "'dog'" not in outcome.err
 
 
-def test_a_language_that_is_not_there(tacit: Tacit, sample_graph: str) -> None:
+def test_an_unknown_language_is_an_input_error(tacit: Tacit, sample_graph: str) -> None:
     assert tacit("neighbours", sample_graph, "dog", "--language", "fr").status == 2
 
 
-def test_an_index_that_cannot_be_kept_leaves_the_store(
+def test_without_a_writable_index_folder_the_store_answers(
     tacit: Tacit, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")

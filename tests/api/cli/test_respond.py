@@ -30,7 +30,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_responses_are_rows_that_score_reads(tacit: Tacit, model: Path, file: Path, tmp_path: Path) -> None:
+def test_respond_output_can_be_scored(tacit: Tacit, model: Path, file: Path, tmp_path: Path) -> None:
     words = ["respond", file, "--model", model, "--tokens", 6, "-k", 2]
     rows = tacit(*words, "--json").rows
     assert [row["id"] for row in rows] == ["a", "b"]
@@ -66,9 +66,7 @@ def test_perplexity(tacit: Tacit, model: Path, file: Path, tmp_path: Path) -> No
     assert "perplexity" in tacit("perplexity", file, "--model", model).out
 
 
-def test_what_is_wrong_is_said_in_one_sentence(
-    tacit: Tacit, model: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_are_one_sentence(tacit: Tacit, model: Path, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TACIT_GRAPH", raising=False)
     empty = tmp_path / "empty.jsonl"
     empty.write_text('{"history": []}\n', encoding="utf-8")

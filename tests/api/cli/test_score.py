@@ -41,7 +41,7 @@ def test_scores_are_those_of_the_metric(tacit: Tacit, sample: Path, sample_graph
     assert "another graph" not in outcome.err
 
 
-def test_percentiles_against_another_graph_are_told(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
+def test_percentiles_against_another_graph_are_noted(tacit: Tacit, sample: Path, tmp_path: Path) -> None:
     assert tacit("load", "conceptnet", sample / "conceptnet.csv", "--into", tmp_path / "graph").status == 0
     outcome = tacit("score", sample / "dialogues.jsonl", "--graph", tmp_path / "graph", "--metrics", "grounding")
     assert "percentiles of grounding are against a reference of another graph" in outcome.err
@@ -69,7 +69,7 @@ def rated(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("no_models")
 @pytest.mark.parametrize("graph", ["none", "option", "environment"])
-def test_without_metrics_all_commands_and_python_take_the_same(
+def test_default_metrics_are_the_same_in_commands_and_python(
     tacit: Tacit, rated: Path, sample_graph: str, graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = ["--graph", sample_graph] if graph == "option" else []
@@ -175,9 +175,7 @@ def test_a_text_begins_with_the_headline_and_its_percentile(tacit: Tacit, rated:
 
 
 @pytest.mark.usefixtures("no_models")
-def test_a_picture_without_named_metrics_is_of_what_explains_by_the_graph(
-    tacit: Tacit, rated: Path, sample_graph: str, tmp_path: Path
-) -> None:
+def test_without_metrics_a_picture_shows_grounding(tacit: Tacit, rated: Path, sample_graph: str, tmp_path: Path) -> None:
     named, default = tmp_path / "named.svg", tmp_path / "default.svg"
     assert tacit("explain", rated, "--graph", sample_graph, "--metrics", "grounding", "-o", named).status == 0
     assert tacit("explain", rated, "--graph", sample_graph, "-o", default).status == 0
@@ -186,7 +184,7 @@ def test_a_picture_without_named_metrics_is_of_what_explains_by_the_graph(
     assert b"association" in default.read_bytes()
 
 
-def test_batches_and_engines_change_nothing(tacit: Tacit, sample: Path, sample_graph: str) -> None:
+def test_scores_do_not_depend_on_batch_size_or_engine(tacit: Tacit, sample: Path, sample_graph: str) -> None:
     base = ["score", sample / "dialogues.jsonl", "--graph", sample_graph, "--metrics", "grounding", "--quiet"]
     expected = tacit(*base)
     assert expected.err == ""
@@ -209,7 +207,7 @@ def test_evidence_in_words(tacit: Tacit, sample: Path, sample_graph: str) -> Non
     assert "-Desires-> walk" in out
 
 
-def test_every_kind_of_line_keeps_its_place(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_rows_of_every_kind_keep_their_order(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     lines = [
         "not json",
         '{"id": "a", "history": ["My dog sleeps."], "response": "It likes a bone."}',
@@ -238,7 +236,7 @@ def test_every_kind_of_line_keeps_its_place(tacit: Tacit, sample_graph: str, tmp
     assert strict.err.count("\n") == 1
 
 
-def test_a_file_without_items_is_wrong_input(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_a_file_without_items_is_an_input_error(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text('{"a": 1}\n' * 20, encoding="utf-8")
     outcome = tacit("score", file, "--graph", sample_graph, "--metrics", "grounding")
@@ -261,7 +259,7 @@ def test_standard_input_and_gzip(
     assert tacit("score", "-", "--graph", sample_graph, "--metrics", "grounding").out == expected
 
 
-def test_a_file_that_ends_early_is_no_success(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_a_truncated_file_fails(tacit: Tacit, sample: Path, sample_graph: str, tmp_path: Path) -> None:
     lines = (sample / "dialogues.jsonl").read_bytes().splitlines(keepends=True)
     rated = b"".join(b'{"history": ["a"], "response": "b", "rating": %d}\n' % index for index in range(40))
     talks = b'{"turns": ["My dog was alone.", "Take him for a walk!"]}\n' * 40
@@ -292,7 +290,7 @@ def test_a_file_that_ends_early_is_no_success(tacit: Tacit, sample: Path, sample
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("words", [["score"], ["explain"]], ids=" ".join)
-def test_an_output_without_room_is_one_sentence(tacit: Tacit, sample: Path, words: list[str], tmp_path: Path) -> None:
+def test_an_output_on_a_full_disk_is_one_sentence(tacit: Tacit, sample: Path, words: list[str], tmp_path: Path) -> None:
     (tmp_path / "out.txt").symlink_to("/dev/full")
     for target in ("/dev/full", tmp_path / "out.txt") if words[0] == "score" else (tmp_path / "out.txt",):
         outcome = tacit(*words, sample / "dialogues.jsonl", "--metrics", "length", "-o", target)

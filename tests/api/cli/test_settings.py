@@ -34,7 +34,7 @@ def signatures(outcome: Any) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("here")
-def test_scores_with_the_settings_and_says_so_once(tacit: Tacit) -> None:
+def test_settings_apply_to_score_and_are_reported_once(tacit: Tacit) -> None:
     outcome = tacit("score", "talk.jsonl")
     signature = signatures(outcome)
     assert list(signature) == ["grounding", "length"]
@@ -44,7 +44,7 @@ def test_scores_with_the_settings_and_says_so_once(tacit: Tacit) -> None:
     assert "tacit.toml" not in tacit("score", "talk.jsonl", "--quiet").err
 
 
-def test_the_graph_is_said_first(tacit: Tacit, here: Path) -> None:
+def test_the_settings_line_starts_with_the_graph(tacit: Tacit, here: Path) -> None:
     (here / "rated.jsonl").write_text('{"history": ["a"], "response": "b", "rating": 1}\n')
     assert "settings of tacit.toml: graph graph, metrics grounding length, grounding" in tacit("evaluate", "rated.jsonl").err
 
@@ -60,7 +60,7 @@ def test_the_same_scores_as_with_options(tacit: Tacit, here: Path) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_the_command_line_comes_first(tacit: Tacit) -> None:
+def test_command_line_options_override_settings(tacit: Tacit) -> None:
     outcome = tacit("score", "talk.jsonl", "-m", "grounding", "-O", "grounding.max_hops=2")
     assert "|hops:2|" in signatures(outcome)["grounding"]
     assert list(signatures(outcome)) == ["grounding"]
@@ -68,7 +68,7 @@ def test_the_command_line_comes_first(tacit: Tacit) -> None:
     assert tacit("score", "talk.jsonl", "--graph", "nowhere").status == 2
 
 
-def test_the_environment_comes_before_the_file(tacit: Tacit, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_override_settings(tacit: Tacit, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_GRAPH", str(here / "nowhere"))
     assert "there is no graph at" in tacit("score", "talk.jsonl").err
     assert "there is no graph at" in tacit("hops", "dog", "doctor").err
@@ -85,13 +85,13 @@ def test_a_load_goes_into_the_default_graph(tacit: Tacit, here: Path, sample: Pa
 
 
 @pytest.mark.usefixtures("here")
-def test_options_of_metrics_that_do_not_run_are_left_out(tacit: Tacit) -> None:
+def test_options_of_metrics_that_do_not_run_are_ignored(tacit: Tacit) -> None:
     outcome = tacit("score", "talk.jsonl", "-m", "length")
     assert list(signatures(outcome)) == ["length"]
     assert "max_hops" not in outcome.err
 
 
-def test_a_folder_below(tacit: Tacit, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_found_from_a_subfolder(tacit: Tacit, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "below").mkdir()
     monkeypatch.chdir(here / "below")
     outcome = tacit("score", "../talk.jsonl")
@@ -116,14 +116,14 @@ def test_every_command_with_a_graph_takes_it(tacit: Tacit, here: Path) -> None:
     assert "settings of tacit.toml" in outcome.err
 
 
-def test_a_picture_takes_the_first_metric(tacit: Tacit, here: Path) -> None:
+def test_a_picture_shows_the_first_metric_of_the_settings(tacit: Tacit, here: Path) -> None:
     outcome = tacit("explain", "talk.jsonl", "--output", "one.svg")
     assert outcome.status == 0, outcome.err
     assert "<svg" in (here / "one.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("words", [["hops", "dog", "bone"], ["info"], ["filter", "talk.jsonl"]])
-def test_a_graph_that_is_not_there_is_said_with_the_file(words: list[str], tacit: Tacit, here: Path) -> None:
+def test_a_missing_graph_is_reported_with_the_settings_file(words: list[str], tacit: Tacit, here: Path) -> None:
     write(here, 'graph = "gone"\n')
     outcome = tacit(*words)
     assert (outcome.status, outcome.out) == (2, "")
@@ -163,7 +163,7 @@ def test_wrong_settings_are_one_sentence(text: str, sentence: str, tacit: Tacit,
     assert outcome.err.count("\n") == 1
 
 
-def test_help_works_beside_wrong_settings(tacit: Tacit, here: Path) -> None:
+def test_help_works_with_invalid_settings(tacit: Tacit, here: Path) -> None:
     write(here, "grap = 1")
     for words in (["--help"], ["score", "--help"], ["hops", "--help"], ["--version"]):
         assert tacit(*words).status == 0

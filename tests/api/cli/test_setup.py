@@ -76,7 +76,7 @@ TABLES = [
 ]
 
 
-def test_from_nothing_to_answers_and_nothing_twice(
+def test_setup_builds_a_graph_once(
     tacit: Tacit, tmp_path: Path, server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url, requested = server
@@ -103,7 +103,7 @@ def test_from_nothing_to_answers_and_nothing_twice(
     assert tacit("hops", "dog", "bone", "--json").status == 0
 
 
-def test_an_interrupted_setup_goes_on(
+def test_an_interrupted_setup_continues(
     tacit: Tacit, tmp_path: Path, server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tacit.graph.embedded import load
@@ -128,7 +128,7 @@ def test_an_interrupted_setup_goes_on(
     assert len(requested) == 2
 
 
-def test_files_from_a_folder_that_is_only_read(tacit: Tacit, tmp_path: Path, official: Path) -> None:
+def test_setup_reads_files_from_a_read_only_folder(tacit: Tacit, tmp_path: Path, official: Path) -> None:
     home = tmp_path / "home"
     before = sorted(path.name for path in official.iterdir())
     outcome = tacit("setup", "--directory", home, "--files", official, "--quiet")
@@ -148,7 +148,7 @@ def test_files_from_a_folder_that_is_only_read(tacit: Tacit, tmp_path: Path, off
     assert "atomic2020_data-feb2021.zip has 12 bytes instead of" in outcome.err
 
 
-def test_without_a_network_it_says_what_to_put_where(
+def test_without_a_network_setup_says_which_files_to_provide(
     tacit: Tacit, tmp_path: Path, official: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.loaders.download.time.sleep", lambda _: None)  # between attempts

@@ -370,7 +370,7 @@ def test_several_words_after_an_option(typed: str, meant: str) -> None:
     assert spread(typed.split(), ("--between", "--and")) == meant.split()
 
 
-def test_metrics_and_their_options_are_named_alike_on_every_command() -> None:
+def test_metrics_and_options_have_one_syntax_on_every_command() -> None:
     """One spelling and one help text, taken from one place."""
 
     def commands(group: Any) -> Any:
@@ -402,7 +402,7 @@ def test_no_server(tacit: Tacit, url: str, status: int) -> None:
         assert "secret-word" not in outcome.err
 
 
-def test_credentials_reach_the_server_and_no_later_command(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_reach_the_server_but_not_later_commands(tacit: Tacit, monkeypatch: pytest.MonkeyPatch) -> None:
     requests: list[tuple[Any, ...]] = []
 
     def refuse(*credentials: Any) -> None:

@@ -89,13 +89,13 @@ def client(request: pytest.FixtureRequest, callers: dict[str, Any]) -> Any:
     return callers[request.param]
 
 
-def test_a_score_is_the_librarys_with_all_of_its_evidence(caller: Any, reasoner: Reasoner) -> None:
+def test_a_score_equals_that_of_the_library_with_its_evidence(caller: Any, reasoner: Reasoner) -> None:
     expected = reasoner.score(HISTORY, RESPONSE, ["Soup it is."], explain=True)
     assert caller.score(HISTORY, RESPONSE, ["Soup it is."], explain=True) == expected
     assert len(expected["grounding"].evidence.pieces) == 4
 
 
-def test_without_evidence_value_and_signature_are_the_same(client: Any, reasoner: Reasoner) -> None:
+def test_value_and_signature_do_not_depend_on_evidence(client: Any, reasoner: Reasoner) -> None:
     scores = client.score(HISTORY, RESPONSE, metrics=["grounding"])
     [(name, score)] = scores.items()
     expected = reasoner.score(HISTORY, RESPONSE)[name]
@@ -103,7 +103,7 @@ def test_without_evidence_value_and_signature_are_the_same(client: Any, reasoner
     assert not score.evidence.pieces
 
 
-def test_what_cannot_be_judged_is_no_number(caller: Any) -> None:
+def test_missing_scores_are_nan(caller: Any) -> None:
     for explain in (True, False):
         scores = caller.score(HISTORY, "Ich habe heute leider gar keinen Hunger.", explain=explain)
         assert all(isnan(score.value) for score in scores.values())
@@ -112,7 +112,7 @@ def test_what_cannot_be_judged_is_no_number(caller: Any) -> None:
         assert notes == {"grounding": foreign, "commonsense": foreign, "bleu": "no reference is given"}
 
 
-def test_explanations_are_the_librarys(caller: Any, reasoner: Reasoner) -> None:
+def test_explanations_equal_those_of_the_library(caller: Any, reasoner: Reasoner) -> None:
     explanations = caller.explain(HISTORY, RESPONSE, ["Soup."])
     assert explanations == reasoner.explain(HISTORY, RESPONSE, ["Soup."])
     grounding = explanations["grounding"]
@@ -150,7 +150,7 @@ def test_a_file_is_scored_line_by_line(caller: Any, reasoner: Reasoner, sample: 
     assert rows == [row.to_dict() for row in reasoner.stream(items)]
 
 
-def test_a_line_that_holds_no_item_keeps_its_place(client: Any, tmp_path: Path) -> None:
+def test_errors_of_a_file_keep_their_order(client: Any, tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl.gz"
     path.write_bytes(
         gzip.compress(b'{"history": ["It rains."], "response": "An umbrella!"}\nno json\n{"turns": ["Hi.", "A dog."]}\n')
@@ -163,18 +163,18 @@ def test_a_line_that_holds_no_item_keeps_its_place(client: Any, tmp_path: Path) 
         list(client.score_file(path, strict=True))
 
 
-def test_neighbours_are_the_graphs(caller: Any, graph: KnowledgeGraph) -> None:
+def test_neighbours_equal_those_of_the_graph(caller: Any, graph: KnowledgeGraph) -> None:
     assert caller.neighbours("the dogs") == graph.neighbours("/c/en/dog")
     assert caller.neighbours("dog", 2, 5, ["IsA", "Desires"]) == graph.neighbours("/c/en/dog", 2, 5, ["IsA", "Desires"])
     assert caller.neighbours("dog", relations=[]) == [] != caller.neighbours("dog", relations=None)
 
 
-def test_hops_are_the_graphs(caller: Any) -> None:
+def test_hops_equal_those_of_the_graph(caller: Any) -> None:
     assert caller.hops("the dogs", ["bone", "doctor", "/c/en/dog"]) == [1, 3, 0]
     assert caller.hops("dog", ["doctor"], 2) == [-1]
 
 
-def test_paths_are_the_graphs_with_their_provenance(caller: Any, graph: KnowledgeGraph) -> None:
+def test_paths_equal_those_of_the_graph_with_provenance(caller: Any, graph: KnowledgeGraph) -> None:
     paths = caller.paths("dog", "doctor")
     assert paths == graph.paths("/c/en/dog", "/c/en/doctor")
     assert paths[0].text() == "dog -IsA-> pet <-RelatedTo- vet -IsA-> doctor"
@@ -182,14 +182,14 @@ def test_paths_are_the_graphs_with_their_provenance(caller: Any, graph: Knowledg
     assert [path.hops for path in caller.paths("dog", "/c/en/dog")] == [0]
 
 
-def test_tails_are_the_graphs(caller: Any, graph: KnowledgeGraph) -> None:
+def test_tails_equal_those_of_the_graph(caller: Any, graph: KnowledgeGraph) -> None:
     event = "PersonX cooks dinner for PersonY"
     assert caller.tails(event, "xWant") == graph.tails(event, "xWant")
     assert [text_of(row.tail) for row in caller.tails(event, "xWant", 1)] == ["to eat together"]
     assert caller.tails("PersonX qwertzes") == []
 
 
-def test_rows_of_cypher_are_the_engines(caller: Any, graph: KnowledgeGraph) -> None:
+def test_cypher_rows_equal_those_of_the_engine(caller: Any, graph: KnowledgeGraph) -> None:
     query = (
         "MATCH (a:Concept)-[r:IsA]->(b) RETURN a.text AS what, r.weight AS weight, [a.uri, b.uri] AS pair ORDER BY what, weight"
     )
@@ -206,29 +206,29 @@ def test_rows_of_cypher_are_the_engines(caller: Any, graph: KnowledgeGraph) -> N
         ("LOAD FROM 'x.csv' RETURN *", QueryRefused),
     ],
 )
-def test_queries_that_cannot_pass_raise_what_the_library_raises(caller: Any, query: str, kind: type[Exception]) -> None:
+def test_refused_queries_raise_the_errors_of_the_library(caller: Any, query: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         caller.cypher(query)
 
 
-def test_a_query_out_of_time_says_so(caller: Any) -> None:
+def test_a_query_timeout_raises_its_error(caller: Any) -> None:
     slow = "UNWIND range(1, 10000000) AS x UNWIND range(1, 10000000) AS y RETURN count(*) AS c"
     with pytest.raises(QueryTimeout):
         caller.cypher(slow, timeout=0.3)
 
 
 @pytest.mark.parametrize("history", ["one text", [1], [None]])
-def test_what_is_no_item_raises_what_the_library_raises(caller: Any, history: Any) -> None:
+def test_invalid_items_raise_the_errors_of_the_library(caller: Any, history: Any) -> None:
     with pytest.raises(InputError, match="history"):
         caller.score(history, RESPONSE)
 
 
-def test_a_concept_that_is_not_there_is_named(caller: Any) -> None:
+def test_an_unknown_concept_is_named(caller: Any) -> None:
     with pytest.raises(InputError, match="'qwrtz' is not a concept"):
         caller.neighbours("qwrtz")
 
 
-def test_a_concept_with_what_is_around_it(client: Any, graph: KnowledgeGraph) -> None:
+def test_a_concept_with_its_neighbours(client: Any, graph: KnowledgeGraph) -> None:
     concept = client.concept("the dogs")
     assert concept.uri == "/c/en/dog"
     assert list(concept.neighbours) == graph.neighbours("/c/en/dog")
@@ -237,19 +237,19 @@ def test_a_concept_with_what_is_around_it(client: Any, graph: KnowledgeGraph) ->
         client.concept("qwrtz / 100 % ?")
 
 
-def test_completions_begin_as_asked(client: Any) -> None:
+def test_completions_start_with_the_prefix(client: Any) -> None:
     assert [completion.text for completion in client.complete("do")] == ["doctor", "dog"]
     assert client.complete("do", limit=1)[0].uri == "/c/en/doctor"
     assert client.complete("qwrtz") == []
 
 
-def test_the_cookbook_is_the_librarys(client: Any) -> None:
+def test_the_cookbook_equals_that_of_the_library(client: Any) -> None:
     assert {name: (query.text, query.summary, query.parameters) for name, query in client.cookbook().items()} == {
         name: (query.text, query.summary, query.parameters) for name, query in cookbook().items()
     }
 
 
-def test_the_service_says_what_it_is_made_of(client: Any, reasoner: Reasoner, graph: KnowledgeGraph) -> None:
+def test_info_describes_the_service(client: Any, reasoner: Reasoner, graph: KnowledgeGraph) -> None:
     info = client.info()
     assert {name: metric.signature for name, metric in info.metrics.items()} == reasoner.signatures
     assert (info.graph.digest, info.graph.counts) == (graph.manifest().digest, graph.counts())

@@ -29,12 +29,12 @@ def address(sample_graph: str) -> Iterator[str]:
         yield url
 
 
-def test_there_are_programs() -> None:
+def test_the_documentation_has_example_programs() -> None:
     assert len(PROGRAMS) == 2
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=["plain", "awaited"])
-def test_a_program_prints_what_it_says(
+def test_example_programs_print_their_documented_output(
     program: str, address: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     comments = re.findall(r"^(?: *print\(.*\)  )?# (.*)$", program, re.MULTILINE)

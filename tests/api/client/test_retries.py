@@ -74,7 +74,7 @@ def score(request: pytest.FixtureRequest) -> Callable[..., float]:
     ],
     ids=["429", "503", "refused", "cut", "reset", "connect timeout"],
 )
-def test_it_asks_again(score: Callable[..., float], waits: list[float], answer: httpx.Response | Exception) -> None:
+def test_failed_requests_are_retried(score: Callable[..., float], waits: list[float], answer: httpx.Response | Exception) -> None:
     service = Service(answer, answer, answer)
     assert score(service) == 4
     assert len(service.requests) == 4
@@ -83,33 +83,33 @@ def test_it_asks_again(score: Callable[..., float], waits: list[float], answer: 
     assert all(0 <= wait <= 0.2 * 2**attempt for attempt, wait in enumerate(waits))
 
 
-def test_it_waits_as_long_as_it_is_asked_to(score: Callable[..., float], waits: list[float]) -> None:
+def test_retry_after_is_respected(score: Callable[..., float], waits: list[float]) -> None:
     assert score(Service(problem(503, **{"Retry-After": "7"}))) == 4
     assert 7 <= waits[0] <= 7.2
 
 
-def test_it_gives_up_rather_than_wait_longer_than_it_may(score: Callable[..., float], waits: list[float]) -> None:
+def test_it_gives_up_instead_of_exceeding_the_total_wait(score: Callable[..., float], waits: list[float]) -> None:
     service = Service(problem(503, "graph-unavailable", "the graph is away", **{"Retry-After": "3600"}))
     with pytest.raises(GraphUnavailable, match=r"^the graph is away \(request r-1\)$"):
         score(service)
     assert waits == []
 
 
-def test_it_gives_up_after_so_many_requests(score: Callable[..., float], waits: list[float]) -> None:
+def test_it_gives_up_after_the_maximum_of_attempts(score: Callable[..., float], waits: list[float]) -> None:
     service = Service(*[problem(429)] * 9)
     with pytest.raises(ServiceUnavailable, match="try again"):
         score(service, retry=RetryPolicy(retries=2))
     assert (len(service.requests), len(waits)) == (3, 2)
 
 
-def test_a_service_that_is_not_there_is_named(score: Callable[..., float], waits: list[float]) -> None:
+def test_an_unreachable_service_is_named(score: Callable[..., float], waits: list[float]) -> None:
     service = Service(*[httpx.ConnectError("connection refused")] * 9)
     with pytest.raises(ServiceUnavailable, match=r"http://127\.0\.0\.1:8000/v1/score cannot be reached \(connection refused\)"):
         score(service, retry=RetryPolicy(retries=1))
     assert len(waits) == 1
 
 
-def test_an_answer_that_takes_too_long_is_not_asked_for_again(score: Callable[..., float], waits: list[float]) -> None:
+def test_a_timeout_is_not_retried(score: Callable[..., float], waits: list[float]) -> None:
     service = Service(httpx.ReadTimeout("late"))
     with pytest.raises(ServiceUnavailable, match="did not answer in time"):
         score(service)
@@ -136,7 +136,7 @@ def test_an_answer_that_takes_too_long_is_not_asked_for_again(score: Callable[..
         (httpx.Response(302, headers={"Location": "https://elsewhere.example"}), ServiceError, "answers 302"),
     ],
 )
-def test_problems_are_the_librarys_errors(
+def test_problem_responses_raise_the_errors_of_the_library(
     score: Callable[..., float], waits: list[float], answer: httpx.Response, kind: type[Exception], match: str
 ) -> None:
     with pytest.raises(kind, match=match) as caught:
@@ -145,7 +145,7 @@ def test_problems_are_the_librarys_errors(
     assert waits == []
 
 
-def test_the_key_goes_along(score: Callable[..., float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_send_the_key(score: Callable[..., float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_API_KEY", "from-the-environment")
     service = Service()
     score(service, api_key="tacit_1_2")
@@ -158,25 +158,25 @@ def test_the_key_goes_along(score: Callable[..., float], monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://host", "http://", "bolt://localhost"])
-def test_addresses_that_are_none(url: str) -> None:
+def test_invalid_addresses_are_refused(url: str) -> None:
     for kind in (Client, AsyncClient):
         with pytest.raises(InputError, match="is not the address of a service"):
             kind(url)
 
 
-def test_keys_that_are_none() -> None:
+def test_invalid_keys_are_refused() -> None:
     with pytest.raises(InputError, match="the API key"):
         Client(api_key="two\nlines")
 
 
-def test_a_service_that_is_away_is_neither_alive_nor_ready() -> None:
+def test_an_unreachable_service_is_neither_alive_nor_ready() -> None:
     with Client(transport=httpx.MockTransport(Service(httpx.ConnectError("no"), problem(503)))) as client:
         assert client.health() is False
         assert client.ready() is False
 
 
 @given(st.integers(1, 60), st.floats(0, 1e6), st.sampled_from([None, "0", "3", "soon", "-1", "1e9", "", "٣"]))
-def test_waits_stay_within_their_bounds(attempt: int, spent: float, retry_after_header: str | None) -> None:
+def test_waits_are_within_their_bounds(attempt: int, spent: float, retry_after_header: str | None) -> None:
     policy = RetryPolicy()
     wait = policy.wait(attempt, spent, retry_after_header)
     if attempt > policy.retries:

@@ -21,7 +21,7 @@ def items(number: int) -> Iterator[tuple[int, list[str], str]]:
     return ((index, ["Hello."], "x" * (1 + index % 7)) for index in range(number))
 
 
-def test_what_is_too_much_at_once_goes_in_parts() -> None:
+def test_large_batches_are_split_into_requests() -> None:
     def small(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/v1/info":
             return scored(request)
@@ -45,7 +45,7 @@ def test_long_items_make_small_requests() -> None:
     assert [len(orjson.loads(request.content)["items"]) for request in service.requests] == [4, 4, 4]
 
 
-def test_a_stream_takes_no_more_than_it_needs() -> None:
+def test_a_stream_reads_its_input_lazily() -> None:
     taken = 0
 
     def source() -> Iterator[tuple[int, list[str], str]]:
@@ -77,7 +77,7 @@ class Crowd:
         return scored(request)
 
 
-def test_several_requests_are_under_way_and_rows_keep_their_order() -> None:
+def test_concurrent_requests_keep_the_order_of_rows() -> None:
     crowd = Crowd()
 
     async def ask() -> list[Any]:
@@ -88,7 +88,7 @@ def test_several_requests_are_under_way_and_rows_keep_their_order() -> None:
     assert (crowd.number, crowd.max_concurrent) == (19, 3)
 
 
-def test_a_stream_that_is_left_ends_its_requests() -> None:
+def test_leaving_a_stream_cancels_its_requests() -> None:
     crowd = Crowd()
 
     async def ask() -> tuple[int, int]:
@@ -189,7 +189,7 @@ def test_requests_keep_within_the_limits_of_the_service(stream: Callable[..., li
     assert max(clock.sizes) == 12
 
 
-def test_a_request_of_many_items_may_take_longer(stream: Callable[..., list[Any]]) -> None:
+def test_the_timeout_grows_with_the_number_of_items(stream: Callable[..., list[Any]]) -> None:
     clock = Clock(0.5)
     stream(clock, 100)
     assert clock.patience[0] == 60

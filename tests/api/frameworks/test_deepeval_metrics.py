@@ -75,7 +75,7 @@ def test_a_single_response(graph: str) -> None:
     assert asyncio.run(again.a_measure(LLMTestCase(input=HISTORY[0], actual_output=RESPONSE))) == metric.score
 
 
-def test_asynchronous_is_as_synchronous(graph: str) -> None:
+def test_asynchronous_equals_synchronous(graph: str) -> None:
     metric = TacitConversationalMetric("grounding", graph=graph)
 
     async def both() -> list[Any]:
@@ -110,7 +110,7 @@ def test_evaluate_scores_single_responses(graph: str) -> None:
     assert not rows["?!"]
 
 
-def test_copies_share_what_was_opened(graph: str) -> None:
+def test_copies_share_the_open_graph(graph: str) -> None:
     from deepeval.metrics.utils import copy_metrics
 
     metric = TacitConversationalMetric("grounding", graph=graph, threshold=0.5, turns="all")

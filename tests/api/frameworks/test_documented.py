@@ -26,7 +26,7 @@ def missing(block: Block) -> list[str]:
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.location)
-def test_a_program_prints_what_the_page_says(
+def test_example_programs_print_their_documented_output(
     block: Block, graph: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if missing(block):

@@ -135,7 +135,7 @@ def test_the_entry_point_names_the_module() -> None:
     assert point.load() is sys.modules[tacit_scorer.__module__]
 
 
-def test_an_installed_package_is_found_by_its_name(tmp_path: Path) -> None:
+def test_an_installed_plugin_is_found_by_its_name(tmp_path: Path) -> None:
     """inspect_ai gives names of packages in site-packages a prefix; the checkout is shown to it there."""
     site = tmp_path / "site-packages" / "tacit"
     site.mkdir(parents=True)

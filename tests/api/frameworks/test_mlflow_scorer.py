@@ -71,7 +71,7 @@ def test_the_expected_response_is_the_reference() -> None:
     assert result.value == 1.0
 
 
-def test_a_function_of_the_users_reads_other_rows() -> None:
+def test_other_rows_are_read_by_a_function_of_the_user() -> None:
     scorer = tacit_scorer("repetition", read=lambda inputs, outputs: (inputs["said"].split("|"), outputs["reply"]["text"]))
     assert scorer.run(inputs={"said": "I like tea.|Tea is good."}, outputs={"reply": {"text": "Tea is good."}}).value > 0.5
 
@@ -86,7 +86,7 @@ def test_a_function_of_the_users_reads_other_rows() -> None:
         ({"messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi."}]}, ("Hi.",)),
     ],
 )
-def test_histories(inputs: Any, history: tuple[str, ...]) -> None:
+def test_histories_are_built_from_messages(inputs: Any, history: tuple[str, ...]) -> None:
     assert history_in(inputs) == history
 
 
@@ -100,7 +100,7 @@ def test_histories(inputs: Any, history: tuple[str, ...]) -> None:
         {"messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}]},
     ],
 )
-def test_responses(outputs: Any) -> None:
+def test_responses_are_taken_from_rows(outputs: Any) -> None:
     assert response_in(outputs) == "Hello."
 
 
@@ -116,6 +116,6 @@ def test_responses(outputs: Any) -> None:
         ("Hi.", None, "of type NoneType, have no response"),
     ],
 )
-def test_other_rows_are_named(inputs: Any, outputs: Any, reason: str) -> None:
+def test_rows_of_another_form_are_named(inputs: Any, outputs: Any, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         tacit_scorer("length")(inputs=inputs, outputs=outputs)

@@ -38,7 +38,7 @@ def log() -> Log:
     return Log()
 
 
-def test_the_names_are_those_of_the_conventions() -> None:
+def test_attribute_names_follow_the_semantic_conventions() -> None:
     names = (otel_events.NAME, otel_events.VALUE, otel_events.LABEL, otel_events.EXPLANATION, otel_events.RESPONSE_ID)
     assert names == (
         conventions.GEN_AI_EVALUATION_NAME,
@@ -87,5 +87,5 @@ def test_the_percentile_is_an_attribute(log: Log) -> None:
     assert log.records[0].log_record.attributes["tacit.score.percentile"] == 63.5
 
 
-def test_without_a_provider_nothing_happens() -> None:
+def test_without_a_provider_nothing_is_recorded() -> None:
     emit(ResponseScorer("length")(HISTORY, RESPONSE))

@@ -82,13 +82,13 @@ def test_promptfoo_gets_the_reason_of_an_error() -> None:
     assert not Path("answer.json").exists()
 
 
-def test_the_threshold_decides(graph: str) -> None:
+def test_the_threshold_decides_pass_or_fail(graph: str) -> None:
     high = get_assert(RESPONSE, of_prompt(HISTORY[0], metrics="grounding", graph=graph, threshold=0.99))
     assert (high["pass"], high["componentResults"][0]["pass"], high["metadata"]["label"]) == (False, False, "fail")
     assert get_assert("Then read.", of_prompt(HISTORY[0], metrics="grounding", graph=graph))["pass"] is True
 
 
-def test_without_a_verdict_the_assertion_fails_unless_told_otherwise(graph: str) -> None:
+def test_unjudged_responses_fail_unless_configured(graph: str) -> None:
     result = get_assert("?!", of_prompt(HISTORY[0], metrics=["grounding", "length"], graph=graph))
     check_grading_result(result)
     assert (result["pass"], result["score"], result["namedScores"]) == (False, 0.0, {"length": 0.0})

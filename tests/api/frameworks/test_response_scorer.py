@@ -15,7 +15,7 @@ from tacit.graph import InputError
 from .conftest import EDGE, HISTORY, NO_WORDS, RESPONSE
 
 
-def test_results_are_those_of_the_library(graph: str) -> None:
+def test_scores_equal_those_of_the_library(graph: str) -> None:
     judge = ResponseScorer(["grounding", "length"], graph=graph, threshold=0.5)
     grounding, length = judge(HISTORY, RESPONSE)
     with Reasoner(graph, ["grounding", "length"]) as reasoner:
@@ -41,7 +41,7 @@ def test_the_percentile_is_in_the_metadata() -> None:
     }  # fmt: skip
 
 
-def test_where_lower_values_are_better_those_below_the_threshold_pass() -> None:
+def test_lower_is_better_metrics_pass_below_the_threshold() -> None:
     judge = ResponseScorer("repetition", threshold=0.2)
     (result,) = judge(["I like tea.", "Tea is good."], "Tea is good.")
     assert result.value is not None
@@ -114,7 +114,7 @@ def test_threads_share_one_graph(graph: str) -> None:
     assert together == [judge(HISTORY, response) for response in responses]
 
 
-def test_importing_the_core_is_light() -> None:
+def test_adapters_are_imported_lazily() -> None:
     program = "import sys, tacit.api.frameworks.response_scorer, tacit.api.frameworks.promptfoo_assert; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
     assert not {"torch", "spacy", "pydantic", "numba", "inspect_ai", "deepeval", "mlflow", "opentelemetry"} & set(loaded)

@@ -43,7 +43,7 @@ def test_nothing_is_wider_than_a_narrow_window(visit: Visit, view: str) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_everything_has_a_name_an_order_and_contrast(visit: Visit, view: str) -> None:
+def test_every_view_is_accessible(visit: Visit, view: str) -> None:
     tab = shown(visit, view)
     levels = headings(tab)
     assert levels[0] == 1
@@ -58,7 +58,7 @@ def test_everything_has_a_name_an_order_and_contrast(visit: Visit, view: str) ->
         assert tab.evaluate("document.getAnimations().length") == 0
 
 
-def test_every_stop_of_the_keyboard_can_be_seen(visit: Visit) -> None:
+def test_keyboard_focus_is_always_visible(visit: Visit) -> None:
     tab = visit.go("#/score")
     score(tab)
     tab.focus(".skip")
@@ -74,7 +74,7 @@ def test_every_stop_of_the_keyboard_can_be_seen(visit: Visit) -> None:
     assert len(stops) > 20
 
 
-def test_the_skip_link_leads_to_the_content(visit: Visit) -> None:
+def test_the_skip_link_moves_focus_to_the_content(visit: Visit) -> None:
     tab = visit.go()
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.className") == "skip"

@@ -42,7 +42,7 @@ def test_every_request_is_listed_and_can_be_tried(visit: Visit) -> None:
     assert tab.locator("a[href^='#form-']").evaluate_all("(all) => all.every((a) => document.getElementById(a.hash.slice(1)))")
 
 
-def test_what_is_typed_is_sent_and_what_comes_is_shown_as_text(visit: Visit) -> None:
+def test_input_is_sent_and_results_are_escaped(visit: Visit) -> None:
     tab = opened(visit)
     article = tab.locator("article.operation", has=tab.locator("h2", has_text="/v1/cypher"))
     article.locator("details.trial summary").click()
@@ -60,7 +60,7 @@ def test_what_is_typed_is_sent_and_what_comes_is_shown_as_text(visit: Visit) -> 
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 320)])
-def test_everything_has_a_name_contrast_and_room(visit: Visit, scheme: Any, width: int) -> None:
+def test_the_api_documentation_is_accessible(visit: Visit, scheme: Any, width: int) -> None:
     visit.tab.set_viewport_size({"width": width, "height": 800})
     visit.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     tab = opened(visit)

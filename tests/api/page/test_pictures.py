@@ -87,7 +87,7 @@ def tab(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context.close()
 
 
-def test_texts_are_read_and_lines_are_seen_by_day_and_by_night(tab: Page, report: str) -> None:
+def test_texts_and_lines_have_contrast_in_light_and_dark(tab: Page, report: str) -> None:
     tab.goto(report)
     agreements: Sequence[tuple[str, float, str]] = tab.evaluate(MEASURED)
     assert {kind for kind, _, _ in agreements} == {"text", "path", "edge"}

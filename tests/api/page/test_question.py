@@ -37,7 +37,7 @@ def test_a_pasted_transcript_fills_the_form_and_can_be_undone(visit: Visit) -> N
     visit.check()
 
 
-def test_what_is_typed_after_a_paste_is_not_undone(visit: Visit) -> None:
+def test_undo_of_a_paste_keeps_later_typing(visit: Visit) -> None:
     tab = visit.go()
     tab.evaluate(PASTE, "A: I am so hungry.\nB: What shall we cook?")
     assert tab.get_by_role("button", name="Undo").count() == 1
@@ -45,7 +45,7 @@ def test_what_is_typed_after_a_paste_is_not_undone(visit: Visit) -> None:
     assert tab.inner_text("#pasted") == ""
 
 
-def test_a_fragment_that_names_no_view_leads_to_the_form(visit: Visit) -> None:
+def test_an_unknown_fragment_shows_the_form(visit: Visit) -> None:
     for name in ("constructor", "toString", "garbage"):
         tab = visit.go(f"#/{name}")
         assert tab.is_visible("#score-form")
@@ -73,7 +73,7 @@ HI = ["Hi.", "Hello!", "Bye."]
         ("A: It is 10:30 now.\nB: No: 10:32.", ["It is 10:30 now.", "No: 10:32."], "2 turns were recognised;"),
     ],
 )
-def test_transcripts_of_many_forms_are_taken_apart(visit: Visit, text: str, turns: list[str], transcript: str) -> None:
+def test_transcripts_of_many_formats_are_parsed(visit: Visit, text: str, turns: list[str], transcript: str) -> None:
     tab = visit.go()
     assert tab.evaluate(PASTE, text) is False
     assert [*tab.input_value("#history").split("\n"), tab.input_value("#response")] == turns
@@ -93,13 +93,13 @@ def test_transcripts_of_many_forms_are_taken_apart(visit: Visit, text: str, turn
         "10:32 I am hungry.\n10:33 What shall we cook?",
     ],
 )
-def test_a_text_without_speakers_is_pasted_as_it_is(visit: Visit, text: str) -> None:
+def test_text_without_speakers_is_pasted_unchanged(visit: Visit, text: str) -> None:
     tab = visit.go()
     assert tab.evaluate(PASTE, text) is True
     assert tab.inner_text("#pasted") == ""
 
 
-def test_a_link_holds_the_question_and_does_not_score_it(visit: Visit) -> None:
+def test_a_link_restores_the_form_without_scoring(visit: Visit) -> None:
     tab = visit.go()
     tab.fill("#history", f"I am so hungry.\n{EVIL}")
     tab.fill("#response", "Let's cook a soup, 100 % / # good.")
@@ -126,7 +126,7 @@ def test_a_link_holds_the_question_and_does_not_score_it(visit: Visit) -> None:
     visit.check()
 
 
-def test_a_link_that_holds_no_question_is_refused_in_a_sentence(visit: Visit) -> None:
+def test_an_invalid_score_link_is_one_sentence(visit: Visit) -> None:
     for text in (
         EVIL,
         "{}",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HOSTILE = "<img src=x onerror=window.hit=1><script>window.hit=1</script>\"'`${1}"
 
 
-def test_what_people_type_is_never_markup(visit: Visit) -> None:
+def test_input_is_escaped(visit: Visit) -> None:
     tab = visit.go()
     tab.fill("#history", f"My dog is sad. {HOSTILE}")
     tab.fill("#response", f"Give him a bone. {HOSTILE}")
@@ -43,7 +43,7 @@ def test_what_people_type_is_never_markup(visit: Visit) -> None:
     assert tab.locator("main script").count() == 0
 
 
-def test_even_a_script_in_the_page_would_not_run(visit: Visit) -> None:
+def test_inline_scripts_are_blocked(visit: Visit) -> None:
     tab = visit.go()
     tab.evaluate("() => { document.body.insertAdjacentHTML('beforeend', `<img src=x onerror='window.hit=1'>`); }")
     tab.wait_for_timeout(200)
@@ -53,7 +53,7 @@ def test_even_a_script_in_the_page_would_not_run(visit: Visit) -> None:
     visit.faults.clear()
 
 
-def test_a_service_that_went_away_is_a_sentence(visit: Visit) -> None:
+def test_an_unreachable_service_is_one_sentence(visit: Visit) -> None:
     tab = visit.go()
     tab.route("**/v1/explain", lambda route: route.abort())
     tab.wait_for_function("() => document.getElementById('response').value")
@@ -61,7 +61,7 @@ def test_a_service_that_went_away_is_a_sentence(visit: Visit) -> None:
     assert tab.get_by_role("alert").inner_text() == "The service does not answer. Is it still running?"
 
 
-def test_a_key_is_asked_for_and_kept_in_the_tab(chromium: Browser, reasoner: Reasoner, tmp_path: Path) -> None:
+def test_the_page_asks_for_a_key_and_keeps_it_in_the_tab(chromium: Browser, reasoner: Reasoner, tmp_path: Path) -> None:
     key, entry = new_key("ada")
     write_keys(tmp_path / "keys", [entry])
     with at_socket(create_app(reasoner, keys=Keys(tmp_path / "keys"))) as address:
@@ -94,7 +94,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab(chromium: Browser, reasoner: Rea
         context.close()
 
 
-def test_the_examples_are_the_samples() -> None:
+def test_the_examples_are_those_of_the_sample() -> None:
     examples = json.loads((FILES / "examples.json").read_text(encoding="utf-8"))
     items: dict[str, Any] = {item.id: item for item in read_items(FILES.parent / "sample" / "dialogues.jsonl", strict=True)}  # type: ignore[union-attr]
     assert len(examples) >= 4

@@ -37,7 +37,7 @@ def ask_about(tab: Page, index: int, history: Iterable[str] = HISTORY, response:
     tab.wait_for_selector(".drawn, #turn-fault .fault, #turn-answers .note")
 
 
-def test_a_turn_is_answered_as_a_picture_and_as_a_list(visit: Visit, reasoner: Reasoner) -> None:
+def test_answers_about_a_turn_are_a_picture_and_a_list(visit: Visit, reasoner: Reasoner) -> None:
     tab = visit.go()
     ask_about(tab, 0)
     assert tab.locator(".turn").all_inner_texts() == [*HISTORY, RESPONSE]
@@ -74,7 +74,7 @@ def test_the_picture_is_drawn_anew_for_another_width(visit: Visit) -> None:
     visit.check()
 
 
-def test_an_answer_shows_its_edge_and_leads_to_the_query_that_finds_it(visit: Visit) -> None:
+def test_an_answer_shows_its_edge_and_links_to_its_query(visit: Visit) -> None:
     tab = visit.go()
     ask_about(tab, 0)
     tab.locator(".drawn a", has_text="the listener feels grateful").hover()
@@ -103,13 +103,13 @@ def test_an_answer_shows_its_edge_and_leads_to_the_query_that_finds_it(visit: Vi
     visit.check()
 
 
-def test_a_link_that_holds_no_query_is_refused_in_a_sentence(visit: Visit) -> None:
+def test_an_invalid_query_link_is_one_sentence(visit: Visit) -> None:
     for text in ("{", "{}", "[]", json.dumps({"query": 1, "parameters": {}}), json.dumps({"query": "x", "parameters": [1]})):
         tab = visit.go(f"#/cookbook/own/{quote(text, safe='')}")
         assert tab.locator("#cookbook").get_by_role("alert").inner_text().startswith("The link does not hold a query")
 
 
-def test_what_a_turn_says_is_never_markup(visit: Visit) -> None:
+def test_text_of_turns_is_escaped(visit: Visit) -> None:
     tab = visit.go()
     ask_about(tab, 0, [EVIL])
     assert "<img" in " ".join(tab.locator(".drawn text").all_text_contents())
@@ -124,7 +124,7 @@ def test_what_a_turn_says_is_never_markup(visit: Visit) -> None:
     visit.check()
 
 
-def test_a_link_names_the_turn_and_nothing_is_asked_before_it_is_chosen(visit: Visit) -> None:
+def test_a_link_restores_the_dialogue_without_a_request(visit: Visit) -> None:
     tab = visit.go()
     ask_about(tab, 1)
     tab.get_by_role("button", name="Copy link").click()
@@ -144,7 +144,7 @@ def test_a_link_names_the_turn_and_nothing_is_asked_before_it_is_chosen(visit: V
     visit.check()
 
 
-def test_an_edited_dialogue_forgets_the_answers(visit: Visit) -> None:
+def test_editing_the_dialogue_clears_the_answers(visit: Visit) -> None:
     tab = visit.go()
     ask_about(tab, 0)
     tab.locator("#response").press_sequentially("!")
@@ -179,7 +179,7 @@ def test_the_picture_is_downloaded(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_it_fits_has_names_and_contrast(visit: Visit, width: int) -> None:
+def test_the_turns_view_is_accessible(visit: Visit, width: int) -> None:
     visit.tab.set_viewport_size({"width": width, "height": 900})
     tab = visit.go()
     ask_about(tab, 0)
@@ -199,7 +199,7 @@ def test_it_fits_has_names_and_contrast(visit: Visit, width: int) -> None:
         assert card == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(28, 34, 38)")
 
 
-def test_without_events_or_a_graph_it_says_so(chromium: Browser, stored: Any, tmp_path: Path) -> None:
+def test_without_events_or_a_graph_the_view_says_so(chromium: Browser, stored: Any, tmp_path: Path) -> None:
     rows = [Assertion(concept_uri("rain"), "Causes", concept_uri("flood"), 1.0, "conceptnet", "/d/test")]
     with open_graph(stored(rows, tmp_path / "graph")) as eventless:
         for graph, message in (

@@ -57,7 +57,7 @@ def test_claims_show_their_queries_and_the_cookbook_runs_each(visit: Visit) -> N
         tab.get_by_role("link", name="Score").click()
 
 
-def test_references_make_a_value_of_what_compares(visit: Visit) -> None:
+def test_reference_metrics_have_values_once_references_are_given(visit: Visit) -> None:
     tab = visit.go()
     tab.select_option("#example", label="A sad dog, a fitting response")
     assert tab.is_visible("#references")
@@ -99,7 +99,7 @@ def test_two_responses_are_compared_in_one_request(visit: Visit, reasoner: Reaso
     assert tab.locator("#score-results h2").count() == 3
 
 
-def test_only_chosen_metrics_are_asked_and_none_is_said(visit: Visit) -> None:
+def test_only_chosen_metrics_are_requested_and_none_is_reported(visit: Visit) -> None:
     tab = visit.go()
     tab.uncheck("input[value=commonsense]")
     tab.uncheck("input[value=bleu]")
@@ -144,7 +144,7 @@ def test_escape_closes_the_completions_and_then_empties_the_field(visit: Visit) 
     assert tab.input_value("#concept") == ""
 
 
-def test_edges_are_followed_by_keyboard_and_back_leads_back(visit: Visit) -> None:
+def test_edges_are_followed_by_keyboard_with_browser_history(visit: Visit) -> None:
     tab = visit.go("#/explore/dog")
     tab.get_by_role("link", name="bone", exact=True).first.focus()
     tab.keyboard.press("Enter")
@@ -157,14 +157,14 @@ def test_edges_are_followed_by_keyboard_and_back_leads_back(visit: Visit) -> Non
     assert tab.locator("#trail li").count() == 0
 
 
-def test_weights_and_groups_are_the_graphs(visit: Visit) -> None:
+def test_weights_and_groups_equal_those_of_the_graph(visit: Visit) -> None:
     tab = visit.go("#/explore/penguin")
     group = tab.locator(".group", has_text="penguin IsA")
     assert group.locator(".concept").all_inner_texts() == ["bird"]
     assert "edge" in tab.inner_text("#explore-status")
 
 
-def test_where_queries_are_held_up_neighbours_are_still_shown(visit: Visit) -> None:
+def test_neighbours_are_shown_while_queries_are_delayed(visit: Visit) -> None:
     visit.tab.route("**/v1/cypher", lambda route: route.fulfill(status=429, json={"detail": "busy"}))
     tab = visit.go("#/explore/leash")
     assert "could not be asked" in tab.inner_text("#explore-results .note")
@@ -182,7 +182,7 @@ def test_paths_join_two_concepts(visit: Visit) -> None:
     assert "paths of 3 hops" in tab.inner_text("#explore-status")
 
 
-def test_an_unknown_concept_is_a_sentence(visit: Visit) -> None:
+def test_an_unknown_concept_is_one_sentence(visit: Visit) -> None:
     tab = visit.go("#/explore/qwrtz")
     assert tab.get_by_role("alert").inner_text().startswith("'qwrtz' is not a concept")
 
@@ -199,7 +199,7 @@ def test_the_cookbook_runs_a_query_and_says_how_many_rows(visit: Visit) -> None:
     assert tab.inner_text("#cookbook-status").endswith("there are more")
 
 
-def test_a_query_asked_before_the_cookbook_is_there_is_answered(visit: Visit) -> None:
+def test_a_query_runs_before_the_cookbook_has_loaded(visit: Visit) -> None:
     held: list[Route] = []
     visit.tab.route("**/v1/cookbook", lambda route: held.append(route))
     tab = visit.go()
@@ -219,7 +219,7 @@ def test_a_query_asked_before_the_cookbook_is_there_is_answered(visit: Visit) ->
     assert tab.input_value("#cypher") == "RETURN $text AS text"
 
 
-def test_a_query_of_ones_own_gets_fields_for_its_parameters(visit: Visit) -> None:
+def test_parameters_of_a_typed_query_get_fields(visit: Visit) -> None:
     tab = visit.go("#/cookbook/own")
     tab.fill("#cypher", "UNWIND $numbers AS x RETURN x + $more AS sum, '$no' AS text ORDER BY sum")
     assert tab.locator("#parameters input").evaluate_all("inputs => inputs.map(input => input.name)") == ["numbers", "more"]
@@ -231,7 +231,7 @@ def test_a_query_of_ones_own_gets_fields_for_its_parameters(visit: Visit) -> Non
 
 
 @pytest.mark.parametrize(("query", "message"), [("CREATE (:Concept)", "CREATE"), ("MATCH (a) RETURN b", "b")])
-def test_a_query_that_cannot_run_is_a_sentence(visit: Visit, query: str, message: str) -> None:
+def test_a_refused_query_is_one_sentence(visit: Visit, query: str, message: str) -> None:
     tab = visit.go("#/cookbook/own")
     tab.fill("#cypher", query)
     tab.click("#cookbook-form button[type=submit]")
@@ -241,7 +241,7 @@ def test_a_query_that_cannot_run_is_a_sentence(visit: Visit, query: str, message
     assert alert[0].isupper()
 
 
-def test_the_way_between_views_moves_the_focus_and_the_title(visit: Visit) -> None:
+def test_changing_views_moves_focus_and_title(visit: Visit) -> None:
     tab = visit.go()
     tab.get_by_role("link", name="Cookbook").click()
     tab.wait_for_function("() => document.activeElement.id === 'cookbook-title'")

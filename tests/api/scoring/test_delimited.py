@@ -74,7 +74,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("source", ["named.jsonl", "named.json", "named.csv", "named.tsv", "named.parquet"])
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "parquet"])
-def test_every_form_has_the_numbers_of_json_lines(
+def test_every_output_format_has_the_numbers_of_json_lines(
     source: str, suffix: str, talk: Path, expected: list[dict[str, Any]], sample_graph: str, tmp_path: Path, tacit: Tacit
 ) -> None:
     output = tmp_path / f"out.{suffix}"
@@ -175,7 +175,7 @@ FORMULAS = st.builds(str.__add__, st.sampled_from(["=", "+", "-", "@", "\t", "\r
 
 
 @given(text=TEXTS | FORMULAS, form=st.sampled_from([Form.CSV, Form.TSV]))
-def test_texts_are_read_as_they_were_and_are_no_formulas(text: str, form: Form, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_csv_texts_round_trip_and_are_no_formulas(text: str, form: Form, tmp_path_factory: pytest.TempPathFactory) -> None:
     row = ItemScores.from_dict({"id": text, "line": 1, "error": f"{text}!"})
     path = tmp_path_factory.getbasetemp() / f"one.{form.value}"
     path.write_text(heading([], False, form) + delimited_line(row, [], False, form), encoding="utf-8", newline="")

@@ -39,7 +39,7 @@ def reasoner(sample_graph: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_every_library_gives_the_metrics_own_values(kind: str, reasoner: Reasoner) -> None:
+def test_data_frames_of_every_library_give_equal_scores(kind: str, reasoner: Reasoner) -> None:
     frame = score_frame(MAKERS[kind](COLUMNS), reasoner)
     assert isinstance(frame, pa.Table)
     assert frame["row"].to_pylist() == [0, 1, 2]
@@ -60,7 +60,7 @@ def test_the_columns_are_those_of_a_parquet_output(reasoner: Reasoner, sample_gr
         assert frame[name].to_pylist() == written[name].to_pylist()
 
 
-def test_columns_of_other_names_and_rows_without_an_item(reasoner: Reasoner) -> None:
+def test_renamed_columns_and_rows_without_an_item(reasoner: Reasoner) -> None:
     frame = pd.DataFrame(
         {"context": ["I am hungry.\nWhat shall we cook?", "It is raining."], "Answer": ["Let's make a soup.", None]}
     )
@@ -81,7 +81,7 @@ def test_the_evidence_is_nested_and_adds_up(reasoner: Reasoner) -> None:
     assert "umbrella" in umbrella["path"]
 
 
-def test_what_cannot_be_read_is_named(reasoner: Reasoner) -> None:
+def test_unreadable_input_is_named(reasoner: Reasoner) -> None:
     with pytest.raises(InputError, match=r"the frame has the columns question; wanted are history and response"):
         score_frame({"question": ["a"]}, reasoner)
     with pytest.raises(InputError, match="has no column 'reply' for response; it has history, response"):

@@ -67,7 +67,7 @@ def light(long_file: Path) -> list[object]:
     return ["score", long_file, "--metrics", "length", "--shard-lines", 5, "--quiet"]
 
 
-def test_the_client_of_ray_is_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+def test_ray_client_addresses_are_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
     if ray.is_initialized():
         pytest.skip("a cluster is connected already")
@@ -90,7 +90,7 @@ def watch_shards(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object])
 
 
 @pytest.mark.slow
-def test_a_cluster_gives_the_bytes_of_the_local_run_also_when_a_node_is_killed(
+def test_a_cluster_gives_the_bytes_of_the_local_run_even_if_a_node_is_killed(
     tacit: Tacit, cluster: Any, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, out = tmp_path / "whole.jsonl.gz", tmp_path / "out.jsonl.gz"
@@ -159,7 +159,7 @@ def test_only_missing_shards_are_scored_and_the_report_is_that_of_the_local_run(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
-def test_a_fault_in_a_worker_is_one_sentence(tacit: Tacit, light: list[object], long_file: Path, tmp_path: Path) -> None:
+def test_an_error_in_a_worker_is_one_sentence(tacit: Tacit, light: list[object], long_file: Path, tmp_path: Path) -> None:
     outcome = tacit(*light, "-o", tmp_path / "out.jsonl", "--engine", "ray", "--workers", 1, "--strict")
     assert outcome.status == 2
     assert outcome.err.startswith(f"tacit: {long_file}:")

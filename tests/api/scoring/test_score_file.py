@@ -25,7 +25,7 @@ def dialogues(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
-def test_it_writes_what_the_command_writes(tacit: Tacit, sample_graph: str, dialogues: Path, name: str) -> None:
+def test_score_file_writes_the_output_of_the_command(tacit: Tacit, sample_graph: str, dialogues: Path, name: str) -> None:
     ours, theirs = dialogues.parent / f"ours-{name}", dialogues.parent / f"theirs-{name}"
     seen: list[ItemScores] = []
     done = score_file(dialogues, ours, Address(sample_graph), ["grounding", "length"], explain=True, observers=[seen.append])
@@ -41,7 +41,7 @@ def test_it_writes_what_the_command_writes(tacit: Tacit, sample_graph: str, dial
     assert [(row.id, row.line, row.error) for row in read] == [(row.id, row.line, row.error) for row in seen]
 
 
-def test_it_goes_on_where_it_was_cut_short(dialogues: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_score_file_resumes_an_interrupted_run(dialogues: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, output = dialogues.parent / "whole.jsonl", dialogues.parent / "out.jsonl"
     score_file(dialogues, whole, metrics=["length"], shard_lines=1)
     messages: list[str] = []
@@ -98,13 +98,13 @@ def test_a_complete_output_is_left_as_it_is(tacit: Tacit, dialogues: Path, name:
         ({"file": "missing.jsonl"}, "there is no file missing.jsonl"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_a_sentence(dialogues: Path, options: dict[str, Any], reason: str) -> None:
+def test_invalid_arguments_are_one_sentence(dialogues: Path, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         score_file(**{"file": dialogues, "output": dialogues.parent / "out.jsonl", "metrics": ["length"]} | options)
     assert list(dialogues.parent.iterdir()) == [dialogues]
 
 
-def test_a_cluster_that_is_not_there_costs_no_rows(dialogues: Path) -> None:
+def test_an_unreachable_cluster_loses_no_rows(dialogues: Path) -> None:
     output = dialogues.parent / "out.jsonl"
 
     def stop(row: ItemScores) -> None:

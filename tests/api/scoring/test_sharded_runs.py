@@ -72,7 +72,7 @@ def test_long_lines_end_a_shard_sooner(tmp_path: Path) -> None:
     assert [len(shard.lines) for shard in read_shards(str(file), 100) if isinstance(shard, Shard)] == [2, 2, 1]
 
 
-def test_shards_change_nothing(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+def test_shards_do_not_change_the_output(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
     expected = tacit(*base, "--json").out
     for size in (1, 7, 1000):
         out = tmp_path / f"{size}.jsonl"
@@ -97,7 +97,7 @@ def fails_after(number: int, error: BaseException, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
-def test_a_run_that_was_cut_short_goes_on(
+def test_an_interrupted_run_resumes(
     tacit: Tacit, base: list[object], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, out = tmp_path / f"whole-{name}", tmp_path / name
@@ -151,9 +151,7 @@ LENGTH = ["--metrics", "length", "--shard-lines", 7]
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])
-def test_a_file_that_ends_early_is_gone_on_with_when_it_is_whole(
-    tacit: Tacit, long_file: Path, name: str, tmp_path: Path
-) -> None:
+def test_a_truncated_input_resumes_once_it_is_complete(tacit: Tacit, long_file: Path, name: str, tmp_path: Path) -> None:
     file, out, whole = tmp_path / "in.jsonl.gz", tmp_path / name, tmp_path / f"whole-{name}"
     packed = gzip.compress(long_file.read_bytes(), 0)
     file.write_bytes(packed)
@@ -196,7 +194,7 @@ def test_rows_of_a_corrupt_file_are_scored_again_where_they_differ(tacit: Tacit,
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "parquet"])
-def test_every_form_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_input_format_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"id": f"i{index}", "context": "A dog.", "response": "A bone, " * index} for index in range(20)]
     file, out = tmp_path / f"in.{form}", tmp_path / "out.jsonl"
     table = pa.Table.from_pylist(rows)
@@ -217,7 +215,9 @@ def test_every_form_is_scored_in_shards(tacit: Tacit, form: str, tmp_path: Path,
     assert [(row["id"], row["scores"]["length"]) for row in returned_rows] == [(f"i{index}", 2.0 * index) for index in range(20)]
 
 
-def test_stopped_before_anything_is_kept(tacit: Tacit, long_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_before_the_first_shard(
+    tacit: Tacit, long_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fails_after(0, KeyboardInterrupt(), monkeypatch)
     stopped = tacit("score", long_file, *LENGTH, "--quiet", "-o", tmp_path / "out.jsonl")
     assert stopped.status == 130
@@ -240,7 +240,7 @@ def small_disk() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("small_disk")
-def test_a_full_disk_is_one_sentence_and_leaves_no_draft(tacit: Tacit, long_file: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence_and_leaves_no_temporary_file(tacit: Tacit, long_file: Path, tmp_path: Path) -> None:
     full = tacit("score", long_file, "--metrics", "length", "--quiet", "-o", tmp_path / "out.jsonl")
     assert (full.status, full.out, full.err.count("\n")) == (2, "", 1), full.err
     assert "cannot be written: File too large; free some space, or write elsewhere" in full.err
@@ -258,7 +258,7 @@ def test_a_disk_that_fills_up_keeps_the_shards(tacit: Tacit, long_file: Path, na
     assert {path.suffix for path in (tmp_path / f"{name}.partial").iterdir()} <= {".part", ".jsonl"}
 
 
-def test_nothing_stays_of_a_run_that_has_nothing_to_keep(
+def test_a_run_without_finished_shards_leaves_no_files(
     tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out.jsonl"
@@ -279,7 +279,7 @@ def test_two_runs_do_not_write_one_file(tacit: Tacit, base: list[object], tmp_pa
     assert tacit(*base, "-o", out, "--resume").status == 0
 
 
-def test_a_folder_of_somebody_else_is_left_alone(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
+def test_a_foreign_work_folder_is_refused(tacit: Tacit, base: list[object], tmp_path: Path) -> None:
     folder = tmp_path / "out.jsonl.partial"
     folder.mkdir()
     (folder / "thesis.txt").write_text("all of it")
@@ -307,13 +307,13 @@ def test_a_folder_of_somebody_else_is_left_alone(tacit: Tacit, base: list[object
     ],
     ids=" ".join,
 )
-def test_what_makes_no_sense_is_refused(tacit: Tacit, base: list[object], words: list[str], tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(tacit: Tacit, base: list[object], words: list[str], tmp_path: Path) -> None:
     outcome = tacit(*base, *(word.replace("OUT", str(tmp_path / "out")) for word in words))
     assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_equals_json(tacit: Tacit, base: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["grounding", "length"]
     words = [*base, "--metrics", "length", "--explain"]
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
@@ -347,7 +347,7 @@ def test_parquet_holds_what_json_says(tacit: Tacit, base: list[object], tmp_path
     assert any(row["error"] for row in returned_rows)
 
 
-def test_parquet_of_nothing_and_without_evidence(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_parquet_without_rows_and_without_evidence(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
     for name in ("out.parquet", "out.bin"):
         assert (
@@ -380,7 +380,7 @@ def test_a_response_that_cannot_be_judged_is_null(tacit: Tacit, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_goes_on(tacit: Tacit, long_file: Path, sample_graph: str, tmp_path: Path) -> None:
+def test_a_killed_process_resumes(tacit: Tacit, long_file: Path, sample_graph: str, tmp_path: Path) -> None:
     file, out, whole = tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "whole.jsonl"
     file.write_bytes(long_file.read_bytes() * 8)
     words = ["score", file, "--graph", sample_graph, "--metrics", "grounding", "--shard-lines", 4, "--quiet", "-o"]

@@ -76,7 +76,7 @@ def test_a_kill_at_any_moment_loses_nothing(tmp_path: Path) -> None:
     assert moments > 3 * SHARDS
 
 
-def test_a_journal_may_be_cut_anywhere(tmp_path: Path) -> None:
+def test_a_journal_truncated_anywhere_is_resumed(tmp_path: Path) -> None:
     whole = tmp_path / "whole.jsonl"
     write_all(whole)
     for length in range(0, 700, 23):  # from nothing to more than there is

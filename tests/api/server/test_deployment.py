@@ -36,13 +36,13 @@ def curls() -> list[tuple[str, tuple[str, ...]]]:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
 @pytest.mark.parametrize(("line", "output"), curls(), ids=[line[:60] for line, _ in curls()])
-def test_the_page_shows_what_is_answered(running: Running, line: str, output: tuple[str, ...]) -> None:
+def test_the_documentation_shows_real_answers(running: Running, line: str, output: tuple[str, ...]) -> None:
     words = [word.replace("localhost:8000", f"127.0.0.1:{running.port}") for word in shlex.split(line)]
     printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
     assert re.fullmatch(pattern(output), printed, re.DOTALL), printed
 
 
-def test_the_page_names_every_limit() -> None:
+def test_the_documentation_names_every_limit() -> None:
     named = {name for cell in re.findall(r"^\| (`[a-z_`, ]+`) \|", PAGE, re.MULTILINE) for name in re.findall(r"[a-z_]+", cell)}
     assert {field.name for field in fields(Settings)} - {"log_text"} <= named
 
@@ -64,7 +64,7 @@ def test_compose_runs_both_with_health_checks_and_volumes(compose: dict[str, Any
     assert "ports" not in compose["services"]["neo4j"]
 
 
-def test_compose_holds_no_password_and_asks_for_one(compose: dict[str, Any]) -> None:
+def test_compose_contains_no_password_and_requires_one(compose: dict[str, Any]) -> None:
     passwords = [
         compose["services"]["neo4j"]["environment"]["NEO4J_AUTH"],
         compose["services"]["tacit"]["environment"]["NEO4J_PASSWORD"],
@@ -77,7 +77,7 @@ def test_compose_holds_no_password_and_asks_for_one(compose: dict[str, Any]) -> 
     assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
-def test_compose_calls_the_service_by_options_that_it_has(compose: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_compose_uses_options_that_the_service_has(compose: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     words = compose["services"]["tacit"]["command"]
     assert run([words[0], "--help"]) == 0
     known = capsys.readouterr().out
@@ -86,7 +86,7 @@ def test_compose_calls_the_service_by_options_that_it_has(compose: dict[str, Any
     assert words[words.index("--keys") + 1] == f"{keys.split(':')[-2]}/tacit-keys"  # a folder: see the replacing of a key file
 
 
-def test_what_the_head_of_compose_says_is_what_it_wants(
+def test_the_comment_of_compose_names_its_variables(
     compose: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = (ROOT / "compose.yaml").read_text(encoding="utf-8").partition("name: tacit")[0]
@@ -104,7 +104,7 @@ def test_what_the_head_of_compose_says_is_what_it_wants(
     assert "--into" in capsys.readouterr().out
 
 
-def test_the_image_copies_what_is_there_and_ends_by_the_signal_that_the_service_heeds() -> None:
+def test_the_image_copies_existing_files_and_stops_by_sigterm() -> None:
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     copied = {name for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.MULTILINE) for name in line.split()}
     assert {"graph", "loaders", "reasoning", "api", "cypher", "pyproject.toml", "constraints.txt"} <= copied

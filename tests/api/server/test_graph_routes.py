@@ -124,13 +124,13 @@ def test_links_are_followed(ask: InProcessClient, sample_graph: str, tmp_path: P
         ("/v1/score", 405),
     ],
 )
-def test_what_is_not_there_or_cannot_be(ask: InProcessClient, path: str, status: int) -> None:
+def test_unknown_and_invalid_resources_have_their_status(ask: InProcessClient, path: str, status: int) -> None:
     answer = ask("GET", path)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
     assert answer.json()["status"] == status
 
 
-def test_a_misspelt_name_is_answered_with_what_is_like_it(ask: InProcessClient) -> None:
+def test_a_misspelt_name_gets_suggestions(ask: InProcessClient) -> None:
     assert ask("GET", "/v1/paths?source=dog&target=pianno").json()["detail"] == (
         "'pianno' is not a concept of this graph; did you mean piano?"
     )
@@ -178,14 +178,14 @@ def test_cypher_that_is_refused(ask: InProcessClient, body: Any, status: int, ki
     assert (answer.status_code, answer.json()["type"]) == (status, f"urn:tacit:problem:{kind}"), answer.text
 
 
-def test_a_query_out_of_time_is_a_504_and_is_counted(ask: InProcessClient) -> None:
+def test_a_query_timeout_is_a_504_and_is_counted(ask: InProcessClient) -> None:
     slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
     answer = ask("POST", "/v1/cypher", json={"query": slow, "timeout": 0.3})
     assert (answer.status_code, answer.json()["type"]) == (504, "urn:tacit:problem:query-timeout")
     assert "tacit_cypher_timeouts_total 1.0" in ask("GET", "/metrics").text
 
 
-def test_too_many_queries_at_once_are_turned_away(service: Callable[..., InProcessClient]) -> None:
+def test_too_many_concurrent_queries_are_a_429(service: Callable[..., InProcessClient]) -> None:
     ask = service(cypher_threads=1, waiting_queries=1)
     slow = "MATCH (a)-[]->(b), (c)-[]->(d), (e)-[]->(f), (g)-[]->(h) RETURN count(*) AS n"
     answers = ask.together([("POST", "/v1/cypher", {"query": slow, "timeout": 0.5})] * 4)
@@ -200,7 +200,7 @@ def test_the_graph_runs_as_many_queries_at_once_as_the_settings_say(tmp_path: Pa
         assert graph.store._queries_at_once == 3
 
 
-def test_info_tells_what_is_served(ask: InProcessClient, index: KnowledgeGraph) -> None:
+def test_info_describes_graph_metrics_and_limits(ask: InProcessClient, index: KnowledgeGraph) -> None:
     info = ask("GET", "/v1/info").json()
     assert info["graph"]["digest"] == index.manifest().digest
     assert info["graph"]["concepts"] == index.counts().concepts
@@ -239,7 +239,7 @@ def test_the_examples_of_the_document_work(ask: InProcessClient) -> None:
     assert json.loads(json.dumps(document)) == document
 
 
-def test_paths_have_one_form_everywhere(ask: InProcessClient, index: KnowledgeGraph) -> None:
+def test_paths_have_one_json_form_everywhere(ask: InProcessClient, index: KnowledgeGraph) -> None:
     """What the service gives holds what the evidence of a score holds, and the client reads both."""
     [path, *_] = index.paths("/c/en/dog", "/c/en/doctor", 6, 1)
     [row] = ask("GET", "/v1/paths", params={"source": "dog", "target": "doctor", "limit": 1}).json()["paths"]

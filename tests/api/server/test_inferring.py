@@ -53,7 +53,7 @@ def test_answers_as_a_picture(ask: InProcessClient) -> None:
         ({"dialogue": ["x" * 300_000]}, "the maximum is 200,000"),
     ],
 )
-def test_what_is_wrong_is_one_sentence(ask: InProcessClient, body: Any, message: str) -> None:
+def test_errors_are_one_sentence(ask: InProcessClient, body: Any, message: str) -> None:
     answer = ask("POST", "/v1/infer", json=body)
     assert answer.status_code == 422
     assert message in answer.json()["detail"]
@@ -80,7 +80,7 @@ def test_choices(ask: InProcessClient, service: Callable[..., InProcessClient]) 
     assert (alone["chosen"], list(alone["choices"][0]["shares"])) == ([0, 1], ["answers"])
 
 
-def test_judges_of_a_service(sample_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_service_offers_its_judges(sample_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers")
     model = save_judge(
         tmp_path / "cache" / "models" / MODEL_FILE, layers=2, more=["yes no", ": yes", ": no"]
@@ -105,7 +105,7 @@ def test_judges_of_a_service(sample_graph: Path, tmp_path: Path, monkeypatch: py
         ({"choices": "one"}, "choices is a text; give a list of texts"),
     ],
 )
-def test_wrong_choices_are_one_sentence(ask: InProcessClient, changed: Any, message: str) -> None:
+def test_invalid_choices_are_one_sentence(ask: InProcessClient, changed: Any, message: str) -> None:
     answer = ask("POST", "/v1/choose", json=CHOICES | changed)
     assert answer.status_code == 422
     assert message in answer.json()["detail"]

@@ -25,7 +25,7 @@ from tests.api.server.test_scores import Scripted
 ITEM = {"items": [{"history": HISTORY, "response": RESPONSE}]}
 
 
-def test_an_id_is_kept_when_it_is_sane_and_made_when_not(ask: InProcessClient) -> None:
+def test_valid_request_ids_are_kept_and_others_replaced(ask: InProcessClient) -> None:
     answer = ask("GET", "/healthz", headers={"X-Request-ID": "run-7/item:3"})
     assert answer.headers["x-request-id"] == "run-7/item:3"
     ids = {ask("GET", "/healthz", headers={"X-Request-ID": header}).headers["x-request-id"] for header in ("", "a b", "x" * 200)}
@@ -33,7 +33,7 @@ def test_an_id_is_kept_when_it_is_sane_and_made_when_not(ask: InProcessClient) -
     assert all(re.fullmatch(r"[0-9a-f]{16}-[0-9a-f]{8}", request_id) for request_id in ids)
 
 
-def test_keys_open_what_is_locked(service: Callable[..., InProcessClient], tmp_path: Path) -> None:
+def test_requests_need_a_valid_key(service: Callable[..., InProcessClient], tmp_path: Path) -> None:
     path = tmp_path / "keys"
     key, entry = new_key("alice")
     other, _ = new_key("mallory")
@@ -57,7 +57,7 @@ def test_keys_open_what_is_locked(service: Callable[..., InProcessClient], tmp_p
         assert ask("GET", open_path).status_code == 200
 
 
-def test_a_key_that_is_taken_away_opens_nothing_more(
+def test_a_removed_key_is_refused(
     service: Callable[..., InProcessClient], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.modules[Keys.__module__], "_CHECK_SECONDS", 0.0)
@@ -71,7 +71,7 @@ def test_a_key_that_is_taken_away_opens_nothing_more(
     assert [event() for event in requests] == [401, 200]
 
 
-def test_files_of_keys_that_are_none(tmp_path: Path) -> None:
+def test_invalid_key_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         Keys(tmp_path / "none")
     (tmp_path / "empty").write_text("# nobody yet\n")
@@ -85,7 +85,7 @@ def test_files_of_keys_that_are_none(tmp_path: Path) -> None:
             new_key(name)
 
 
-def test_large_bodies_are_refused_however_they_come(service: Callable[..., InProcessClient]) -> None:
+def test_large_bodies_are_refused_with_and_without_content_length(service: Callable[..., InProcessClient]) -> None:
     ask = service(body_bytes=1000)
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -141,7 +141,7 @@ def test_a_full_queue_is_a_429_and_what_waits_is_scored_together(
     assert metric.batches == [1, 6]
 
 
-def test_a_request_that_takes_too_long_is_a_504_and_leaves_the_queue(
+def test_a_timed_out_request_is_a_504_and_leaves_the_queue(
     service: Callable[..., InProcessClient], index: KnowledgeGraph
 ) -> None:
     metric = Waiting()
@@ -189,9 +189,7 @@ class Mortal:
             raise GraphUnavailable("the server does not answer; start it")
 
 
-def test_a_store_that_goes_away_turns_readiness_red_until_it_is_back(
-    service: Callable[..., InProcessClient], index: KnowledgeGraph
-) -> None:
+def test_readiness_fails_while_the_store_is_away(service: Callable[..., InProcessClient], index: KnowledgeGraph) -> None:
     graph = Mortal(index)
     ask = service(Reasoner(graph, ["grounding"]), ready_seconds=1e-9, ping_seconds=60.0)
 
@@ -244,7 +242,7 @@ def test_the_first_requests_wait_while_the_engine_of_a_large_graph_opens(
     assert health.up
 
 
-def test_the_store_is_asked_once_a_second_however_many_want_to_know(
+def test_readiness_queries_the_store_at_most_once_a_second(
     service: Callable[..., InProcessClient], index: KnowledgeGraph
 ) -> None:
     graph = Mortal(index)
@@ -253,7 +251,7 @@ def test_the_store_is_asked_once_a_second_however_many_want_to_know(
     assert graph.pings == 1
 
 
-def test_measurements_count_requests_batches_and_items(ask: InProcessClient) -> None:
+def test_prometheus_metrics_count_requests_batches_and_items(ask: InProcessClient) -> None:
     ask("POST", "/v1/score", json={"items": [{"history": [], "response": "x"}] * 3})
     ask("POST", "/v1/score", json={})
     ask("GET", "/v1/concepts/dog")
@@ -273,7 +271,7 @@ def test_measurements_count_requests_batches_and_items(ask: InProcessClient) -> 
 
 
 @pytest.mark.parametrize("log_text", [False, True])
-def test_the_log_holds_texts_only_when_told_to(
+def test_the_log_contains_texts_only_if_enabled(
     service: Callable[..., InProcessClient], index: KnowledgeGraph, capfd: pytest.CaptureFixture[str], log_text: bool
 ) -> None:
     ask = service(Reasoner(index, [Scripted(), "grounding"]), logging=True, log_text=log_text)
@@ -294,7 +292,7 @@ def test_the_log_holds_texts_only_when_told_to(
     assert ("marmalade" in err) == log_text
 
 
-def test_an_unexpected_failure_is_a_500_that_the_log_can_be_asked_about(
+def test_an_unexpected_error_is_a_500_whose_id_is_in_the_log(
     service: Callable[..., InProcessClient],
     index: KnowledgeGraph,
     capfd: pytest.CaptureFixture[str],

@@ -56,7 +56,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_killed_and_started_again_under_load(
+def test_the_service_restarts_after_a_kill_under_load(
     own_server: OwnServer, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))

@@ -67,7 +67,9 @@ def test_all_operations_are_listed_here(document: Any) -> None:
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=lambda mode: mode.value)
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_case_is_answered_as_the_document_says(document: Any, method: str, path: str, mode: GenerationMode) -> None:
+def test_every_generated_request_matches_the_openapi_document(
+    document: Any, method: str, path: str, mode: GenerationMode
+) -> None:
     operation = document[path][method]
     if mode is GenerationMode.NEGATIVE and not (operation.body or operation.query or operation.path_parameters):
         pytest.skip("nothing can be wrong about this request")

@@ -17,7 +17,7 @@ NAMES = sorted(path.name for path in (Path(application.__file__).parents[1] / "p
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", *(f"/static/{name}" for name in NAMES)])
-def test_a_copy_is_kept_and_asked_about(ask: InProcessClient, path: str) -> None:
+def test_page_files_are_cached_and_revalidated(ask: InProcessClient, path: str) -> None:
     whole = ask("GET", path)
     assert whole.status_code == 200
     assert whole.headers["cache-control"] == "no-cache"
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "page"
 
 
-def test_a_copy_is_as_good_as_its_bytes(folder: Path, service: Callable[..., InProcessClient]) -> None:
+def test_etags_depend_on_content_alone(folder: Path, service: Callable[..., InProcessClient]) -> None:
     ask = service()
     style = folder / "style.css"
     first, times = ask("GET", "/static/style.css"), style.stat()
@@ -52,12 +52,12 @@ def test_a_copy_is_as_good_as_its_bytes(folder: Path, service: Callable[..., InP
     assert (changed.status_code, b"loud" in changed.content) == (200, True)
 
 
-def test_nothing_outside_the_folder_is_given(ask: InProcessClient) -> None:
+def test_no_file_outside_the_page_folder_is_served(ask: InProcessClient) -> None:
     for path in ("/static/../api.py", "/static/%2e%2e/keyring.py", "/static//etc/passwd", "/static/"):
         assert ask("GET", path).status_code == 404
     assert ask("POST", "/static/app.js").status_code == 405
 
 
-def test_the_page_keeps_its_policy(ask: InProcessClient) -> None:
+def test_the_page_has_a_content_security_policy(ask: InProcessClient) -> None:
     for path in ("/", "/docs"):
         assert "default-src 'none'" in ask("GET", path).headers["content-security-policy"]

@@ -21,7 +21,7 @@ WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=8)
 TEXTS = WORDS.map(" ".join)
 
 
-def test_rows_are_the_librarys_byte_for_byte(ask: InProcessClient, reasoner: Reasoner) -> None:
+def test_rows_equal_those_of_the_library_byte_for_byte(ask: InProcessClient, reasoner: Reasoner) -> None:
     items = [
         ("one", HISTORY, RESPONSE, ["A soup."]),
         (2, HISTORY, "The library is closed."),
@@ -41,12 +41,12 @@ def test_rows_are_the_librarys_byte_for_byte(ask: InProcessClient, reasoner: Rea
         assert "the maximum is 200,000" in returned_rows[3]["error"]
 
 
-def test_items_without_an_id_bear_their_place(ask: InProcessClient) -> None:
+def test_items_without_an_id_are_numbered(ask: InProcessClient) -> None:
     answer = ask("POST", "/v1/score", json={"items": [{"history": [], "response": "a dog"}] * 3, "metrics": ["length"]})
     assert [(row["id"], row["scores"]) for row in answer.json()["items"]] == [(line, {"length": 2.0}) for line in (1, 2, 3)]
 
 
-def test_an_item_without_a_list_is_answered_with_the_right_body(ask: InProcessClient) -> None:
+def test_the_error_about_a_missing_list_shows_a_valid_body(ask: InProcessClient) -> None:
     answer = ask("POST", "/v1/score", json={"history": HISTORY, "response": RESPONSE})
     assert answer.status_code == 422
     problem = answer.json()
@@ -57,7 +57,7 @@ def test_an_item_without_a_list_is_answered_with_the_right_body(ask: InProcessCl
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.lists(TEXTS, max_size=3), TEXTS), min_size=1, max_size=40))
-def test_whoever_asks_beside_changes_nothing(
+def test_concurrent_requests_do_not_change_scores(
     ask: InProcessClient, reasoner: Reasoner, items: list[tuple[list[str], str]]
 ) -> None:
     requests = [
@@ -70,7 +70,7 @@ def test_whoever_asks_beside_changes_nothing(
         assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict(bool(index % 2))))]}
 
 
-def test_a_long_request_and_short_ones_share_the_batches(service: Callable[..., InProcessClient], reasoner: Reasoner) -> None:
+def test_long_and_short_requests_share_batches(service: Callable[..., InProcessClient], reasoner: Reasoner) -> None:
     ask = service(batch_items=5, batch_characters=60)
     long = {"items": [{"history": HISTORY, "response": f"{RESPONSE} {index}"} for index in range(100)]}
     short = [{"items": [{"history": HISTORY, "response": f"soup {index}"}]} for index in range(20)]
@@ -80,7 +80,7 @@ def test_a_long_request_and_short_ones_share_the_batches(service: Callable[..., 
         assert answer.json() == {"items": [json.loads(orjson.dumps(row.to_dict())) for row in rows]}
 
 
-def test_the_explanation_is_the_librarys(ask: InProcessClient, reasoner: Reasoner) -> None:
+def test_explanations_equal_those_of_the_library(ask: InProcessClient, reasoner: Reasoner) -> None:
     answer = ask("POST", "/v1/explain", json={"history": HISTORY, "response": RESPONSE})
     explanations = answer.json()["explanations"]
     for name, explanation in reasoner.explain(HISTORY, RESPONSE).items():
@@ -122,7 +122,7 @@ def test_two_responses_count_as_two_items(service: Callable[..., InProcessClient
         ("/v1/explain", {"history": []}, 422, "invalid-body"),
     ],
 )
-def test_what_has_another_form_is_refused(ask: InProcessClient, path: str, body: Any, status: int, kind: str) -> None:
+def test_malformed_uris_are_refused(ask: InProcessClient, path: str, body: Any, status: int, kind: str) -> None:
     answer = ask("POST", path, json=body)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
@@ -199,14 +199,14 @@ def test_invalid_parameters_are_refused_by_name(ask: InProcessClient, method: st
     "content",
     [b"", b"{", b"\xff\xfe", b'{"items":[{"history":[],"response":"\xc3"}]}', b"[" * 50_000, b"NaN", b'"\\ud800"', b"null"],
 )
-def test_bodies_that_are_no_json_of_ours_are_refused(ask: InProcessClient, content: bytes) -> None:
+def test_invalid_json_bodies_are_refused(ask: InProcessClient, content: bytes) -> None:
     for path in ("/v1/score", "/v1/explain", "/v1/cypher"):
         answer = ask("POST", path, content=content, headers={"content-type": "application/json"})
         assert answer.status_code in (400, 422)
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_a_body_that_is_said_to_be_no_json_is_refused(ask: InProcessClient) -> None:
+def test_a_body_with_another_content_type_is_refused(ask: InProcessClient) -> None:
     assert ask("POST", "/v1/score", content=b"{}", headers={"content-type": "text/plain"}).status_code == 415
 
 
@@ -229,7 +229,7 @@ class Scripted:
         return [Score(float("nan") if item.response == "nan" else 1.0, Evidence(), self.signature) for item in items]
 
 
-def test_faults_of_a_metric_stay_with_their_items(service: Callable[..., InProcessClient], index: KnowledgeGraph) -> None:
+def test_errors_of_a_metric_belong_to_their_items(service: Callable[..., InProcessClient], index: KnowledgeGraph) -> None:
     ask = service(Reasoner(index, [Scripted()]))
     items = [{"history": [], "response": response} for response in ("good", "fault", "nan")]
     rows = ask("POST", "/v1/score", json={"items": items}).json()["items"]
@@ -238,9 +238,7 @@ def test_faults_of_a_metric_stay_with_their_items(service: Callable[..., InProce
     assert rows[2]["scores"] == {"scripted": None}
 
 
-def test_a_graph_that_goes_away_is_a_503_with_a_time_to_come_back(
-    service: Callable[..., InProcessClient], index: KnowledgeGraph
-) -> None:
+def test_a_lost_graph_is_a_503_with_retry_after(service: Callable[..., InProcessClient], index: KnowledgeGraph) -> None:
     ask = service(Reasoner(index, [Scripted()]))
     for path, body in (
         ("/v1/score", {"items": [{"history": [], "response": "gone"}]}),

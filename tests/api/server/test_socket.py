@@ -82,7 +82,7 @@ def test_many_clients_at_once_all_get_their_answers(running: Running) -> None:
         ([b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n"], {0, 400}),
     ],
 )
-def test_what_is_no_request_is_refused_or_hung_up_on(running: Running, parts: list[bytes], statuses: set[int]) -> None:
+def test_invalid_http_is_refused_or_disconnected(running: Running, parts: list[bytes], statuses: set[int]) -> None:
     assert status_of(exchange(running.port, *parts)) in statuses
     assert httpx.get(f"{running.url}/healthz").status_code == 200
 
@@ -95,7 +95,7 @@ def test_what_is_no_request_is_refused_or_hung_up_on(running: Running, parts: li
         [HEAD + b"Content-Length: 100\r\n\r\n", b"{", b'"'],
     ],
 )
-def test_slow_clients_are_not_waited_for(running: Running, parts: list[bytes]) -> None:
+def test_slow_clients_time_out(running: Running, parts: list[bytes]) -> None:
     begun = time.monotonic()
     assert not exchange(running.port, *parts, pause=0.3)
     assert time.monotonic() - begun < 8
@@ -107,7 +107,7 @@ def test_an_idle_connection_is_closed_after_its_answer(running: Running) -> None
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc to read memory from")
-def test_large_bodies_and_many_slow_ones_do_not_pile_up(running: Running) -> None:
+def test_large_and_slow_bodies_use_bounded_memory(running: Running) -> None:
     before = resident(running.process.pid)
     with ThreadPoolExecutor(20) as pool:
         whole = HEAD + b"Connection: close\r\nContent-Length: 10000000\r\n\r\n" + b" " * 10_000_000
@@ -126,7 +126,7 @@ def test_the_log_is_json_without_texts(running: Running) -> None:
     assert not any("marmalade" in line for line in running.lines)
 
 
-def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
+def test_a_quiet_service_logs_errors_only(sample_graph: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     words = ["serve", sample_graph, "--metrics", "grounding", "--port", str(port), "--quiet"]
@@ -151,7 +151,7 @@ def test_a_quiet_service_logs_only_what_went_wrong(sample_graph: str) -> None:
     assert logged == [("warning", "request", 504)]
 
 
-def test_keys_from_the_command_line_open_the_service_and_sigterm_finishes_what_runs(
+def test_keys_from_the_command_line_work_and_sigterm_finishes_running_requests(
     tacit: Tacit, sample_graph: str, tmp_path: Path
 ) -> None:
     keys = tmp_path / "keys"
@@ -187,7 +187,7 @@ def test_keys_from_the_command_line_open_the_service_and_sigterm_finishes_what_r
     assert tacit("keys", "list", keys, "--json").json == []
 
 
-def test_others_are_let_in_only_on_purpose(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_a_public_host_needs_keys_or_an_explicit_option(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     for words in (
         ["--host", "0.0.0.0"],
         ["--keys", tmp_path / "none"],
@@ -211,7 +211,7 @@ def test_a_missing_extra_is_named(tacit: Tacit, sample_graph: str, monkeypatch: 
     assert json.dumps(outcome.err).count("\\n") == 1
 
 
-def test_a_port_that_is_taken_is_one_sentence(tacit: Tacit, sample_graph: str) -> None:
+def test_a_port_in_use_is_one_sentence(tacit: Tacit, sample_graph: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -100,7 +100,7 @@ sets = st.lists(st.sampled_from([*_URIS, "/c/en/unknown"]), max_size=12)
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(assertions, max_size=60), st.lists(st.tuples(sets, sets), max_size=6))
-def test_many_sets_are_counted_as_one_by_one(rows: list[Assertion], pairs: list[tuple[list[str], list[str]]]) -> None:
+def test_batched_counts_equal_single_ones(rows: list[Assertion], pairs: list[tuple[list[str], list[str]]]) -> None:
     oracle = OracleGraph(rows)
     with TemporaryDirectory() as folder, open_index_directory(build_from_rows(rows, FilePath(folder) / "index")) as index:
         for hops in (1, 2):
@@ -119,7 +119,7 @@ def test_many_sets_are_counted_as_one_by_one(rows: list[Assertion], pairs: list[
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.7, 1.5])
-def test_many_sets_between_hubs(exponent: float, tmp_path: FilePath) -> None:
+def test_batched_counts_between_hubs(exponent: float, tmp_path: FilePath) -> None:
     rows = _random_rows(11, 300, 900, exponent)
     oracle, random = OracleGraph(rows), np.random.default_rng(3)
     pairs = []
@@ -147,9 +147,7 @@ def _random_rows(seed: int, nodes: int, edges: int, exponent: float) -> list[Ass
 
 @pytest.mark.parametrize("exponent", [0.0, 0.7, 1.5])
 @pytest.mark.parametrize(("groups", "labels"), [(0, 0), (1, 0), (2, 3), (8, 64)])
-def test_every_kind_of_label(
-    groups: int, labels: int, exponent: float, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_label_kinds(groups: int, labels: int, exponent: float, tmp_path: FilePath, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.graph.index.build._LABELLING", ((2**31, groups, labels),))
     rows = _random_rows(7, 400, 700, exponent)
     oracle = OracleGraph(rows)

@@ -72,9 +72,7 @@ def test_an_index_is_built_once_and_follows_the_graph(store: _Watched) -> None:
     assert [folder.name for folder in home.iterdir()] == [store.manifest().digest]
 
 
-def test_a_servers_index_lies_in_the_cache_and_others_stay(
-    store: _Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_index_of_a_server_is_cached_beside_others(store: _Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path / "cache"))
     store.called = "bolt://127.0.0.1:7687"
     open_index(store).close()
@@ -104,7 +102,7 @@ def test_names_complete_in_order(tmp_path: Path) -> None:
             index.complete("a", -1)
 
 
-def test_names_spelt_alike_are_suggested(tmp_path: Path) -> None:
+def test_similar_names_are_suggested(tmp_path: Path) -> None:
     rows = [
         Assertion("/c/en/piano", "IsA", "/c/en/instrument"),
         Assertion("/c/en/piano_stool", "UsedFor", "/c/en/sitting"),
@@ -119,7 +117,7 @@ def test_names_spelt_alike_are_suggested(tmp_path: Path) -> None:
         assert index.near("xy") == index.near("") == index.near("pi") == []
 
 
-def test_what_an_index_does_not_hold(store: _Watched, tmp_path: Path) -> None:
+def test_unknown_nodes_have_no_answers(store: _Watched, tmp_path: Path) -> None:
     store.load(ROWS)
     folder = build_from_rows(ROWS, tmp_path / "x")
     with open_index_directory(folder) as index:

@@ -84,7 +84,7 @@ def expected(graph: list[Assertion], pattern: Pattern) -> list[Assertion]:
 
 
 @pytest.mark.parametrize(("block", "sorted_at_once"), [(1 << 20, 10_000), (1, 0)], ids=["whole", "in blocks"])
-def test_every_pattern_selects_what_fits(block: int, sorted_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_patterns_select_matching_assertions(block: int, sorted_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selecting, "_BLOCK", block)
     monkeypatch.setattr(selecting, "_SORTED_AT_ONCE", sorted_at_once)
 
@@ -113,7 +113,7 @@ def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexGraph
         yield index
 
 
-def test_by_hand(small: IndexGraph) -> None:
+def test_patterns_by_hand(small: IndexGraph) -> None:
     def found(pattern: Pattern, offset: int = 0, limit: int = 10) -> list[tuple[str, str, str]]:
         return [(row.head, row.relation, row.tail) for row in small.select(pattern, offset, limit)]
 

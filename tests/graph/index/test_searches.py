@@ -32,7 +32,7 @@ def _asked(index: IndexGraph) -> type:
         return type(searches)
 
 
-def test_the_first_queries_need_no_compiler(index: IndexGraph) -> None:
+def test_first_queries_use_numpy(index: IndexGraph) -> None:
     program = """
 import sys
 from tacit.graph.index import open_index_directory
@@ -58,7 +58,7 @@ print("numba" in sys.modules, answers() == plain, plain[0], plain[1])
         (0.0, True, NumpySearches), (0.6, True, CompiledSearches), (0.6, False, NumpySearches), (5.1, False, CompiledSearches),
     ],
 )  # fmt: skip
-def test_compiled_searches_are_taken_when_plain_ones_took_as_long_as_they_need_to_start(
+def test_compiled_searches_replace_numpy_after_their_start_up_time(
     spent: float, announced: bool, kind: type, index: IndexGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.graph.index.compiled_searches.kept_on_disk", lambda: announced)
@@ -74,7 +74,7 @@ def test_a_large_query_is_compiled_at_once(index: IndexGraph, monkeypatch: pytes
     assert _asked(index) is CompiledSearches
 
 
-def test_other_threads_go_on_while_one_compiles(index: IndexGraph) -> None:
+def test_other_threads_continue_during_compilation(index: IndexGraph) -> None:
     index.searches._spent = 100.0
     with index.searches._switching:
         assert _asked(index) is NumpySearches
@@ -97,7 +97,7 @@ def test_compiling_is_announced_once_and_its_result_kept(tmp_path: Path) -> None
         assert done.stderr.count("\n") == delay
 
 
-def test_without_a_place_for_machine_code_it_is_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_writable_cache_searches_are_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     njit = compiling.njit
 
     def refusing(**options: bool) -> object:

@@ -36,7 +36,7 @@ def read(graph: Neo4jGraph) -> None:
     assert graph.run("MATCH (a:Concept)-[r]->(b) RETURN type(r) AS name").rows == (("Desires",),)
 
 
-def test_what_was_written_is_read_back_wherever_that_is(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_after_writes_use_bookmarks(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sessions: list[dict[str, Any]] = []
     with opened(neo4j_url, sessions, monkeypatch) as graph:
         assert isinstance(graph, Neo4jGraph)
@@ -51,7 +51,7 @@ def test_what_was_written_is_read_back_wherever_that_is(neo4j_url: str, monkeypa
         assert len(graph._server.bookmarks.raw_values) == 1
 
 
-def test_who_only_reads_waits_for_nobody(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_readers_do_not_wait_for_bookmarks(neo4j_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_graph(neo4j_url) as graph:
         graph.load(ROWS)
     sessions: list[dict[str, Any]] = []

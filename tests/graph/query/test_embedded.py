@@ -40,7 +40,7 @@ def test_hostile_statement_never_reaches_the_engine(graph: Path, query: str) -> 
         run_embedded(graph, query)
 
 
-def test_without_the_checker_nothing_is_written_and_no_file_is_made(graph: Path, tmp_path: Path) -> None:
+def test_even_without_the_validator_nothing_is_written(graph: Path, tmp_path: Path) -> None:
     before, content = fingerprint(graph), run_embedded(graph, CONTENT)
     out = tmp_path / "out"
     out.mkdir()
@@ -78,7 +78,7 @@ def test_query_of_this_engine_runs(graph: Path, query: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["nested repeats", "many not", "nested case", "many unions", "many relationships"])
-def test_costly_query_ends_one_way_or_another(graph: Path, name: str) -> None:
+def test_costly_queries_end_within_limits(graph: Path, name: str) -> None:
     started = time.monotonic()
     with suppress(GraphError, QueryInvalid):
         run_embedded(graph, COSTLY[name], timeout=1.0)
@@ -196,7 +196,7 @@ def test_engine_errors_are_one_plain_sentence(graph: Path, query: str, sentence:
 @pytest.mark.parametrize(
     "call", ["head()", "split('a')", "substring('a')", "rand(1)", "round()", "log(1, 2)", "reverse()", "labels()", "reduce()"]
 )
-def test_a_function_with_a_wrong_number_of_arguments_is_a_fault_of_the_query(graph: Path, call: str) -> None:
+def test_a_wrong_number_of_function_arguments_is_a_query_error(graph: Path, call: str) -> None:
     with pytest.raises(QueryInvalid):
         run_embedded(graph, f"RETURN {call} AS x")
 
@@ -236,7 +236,7 @@ def test_names_in_another_case_are_refused(graph: Path, query: str, sentence: st
         "WITH [1, 2, 3] AS l RETURN [x IN l WHERE x > 1 | x * 2] AS m, l[0..1] AS k",
     ],
 )
-def test_names_of_ones_own_may_have_any_case(graph: Path, query: str) -> None:
+def test_variables_and_aliases_may_have_any_case(graph: Path, query: str) -> None:
     assert len(run_embedded(graph, query).rows) == 1
 
 
@@ -302,7 +302,7 @@ def test_huge_result_stops_at_the_row_limit(graph: Path) -> None:
 
 
 @pytest.mark.parametrize("query", [HOG, "RETURN size(repeat('a', 4000000000)) AS x"])
-def test_memory_hog_dies_alone(graph: Path, query: str) -> None:
+def test_a_query_out_of_memory_ends_only_its_worker(graph: Path, query: str) -> None:
     with pytest.raises(GraphError, match="exceeded its memory limit"):
         run_embedded(graph, query)
     assert run_embedded(graph, "RETURN 1 AS x").rows == ((1,),)
@@ -314,7 +314,7 @@ def test_textbook_query_is_answered(graph: Path, query: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "sentence"), NOT_EMBEDDED.items())
-def test_textbook_query_that_is_not_answered_says_why(graph: Path, name: str, sentence: str) -> None:
+def test_unsupported_textbook_queries_say_why(graph: Path, name: str, sentence: str) -> None:
     with pytest.raises(QueryInvalid, match=sentence):
         run_embedded(graph, TEXTBOOK[name])
 
@@ -339,11 +339,11 @@ def test_textbook_query_that_is_not_answered_says_why(graph: Path, name: str, se
         ("reduce by a property", (("animal", 8.0), ("dog", 4.0), ("pet", 6.0))),
     ],
 )
-def test_standard_wording_gives_what_the_standard_says(graph: Path, name: str, rows: tuple[tuple[Any, ...], ...]) -> None:
+def test_standard_cypher_gives_standard_results(graph: Path, name: str, rows: tuple[tuple[Any, ...], ...]) -> None:
     assert run_embedded(graph, EQUAL[name]).rows == rows
 
 
-def test_shortest_path_is_a_shortest_one(graph: Path) -> None:
+def test_shortest_path_returns_a_shortest_path(graph: Path) -> None:
     result = run_embedded(graph, TEXTBOOK["shortest path"])
     assert result.rows == ((2, ["puppy", "dog", "bone"]),)
     assert run_embedded(graph, TEXTBOOK["shortest path that is not there"]).rows == ()
@@ -376,7 +376,7 @@ def test_shortest_path_is_a_shortest_one(graph: Path) -> None:
         ("WITH [1] AS l, 1 AS i RETURN l[i..2] AS x", "a slice at line 1, column 31 needs whole numbers >= 0"),
     ],
 )
-def test_what_differs_from_neo4j_or_is_no_cypher_is_named(graph: Path, query: str, sentence: str) -> None:
+def test_differences_from_neo4j_are_reported(graph: Path, query: str, sentence: str) -> None:
     with pytest.raises((QueryInvalid, QueryRefused), match=sentence):
         run_embedded(graph, query)
 

@@ -154,7 +154,7 @@ def test_query_without_end_stops_at_its_time_limit(driver: Any) -> None:
     assert run_neo4j(driver, None, "RETURN 1 AS x").rows == ((1,),)
 
 
-def test_memory_hog_fails_alone(driver: Any) -> None:
+def test_a_query_out_of_memory_fails_alone(driver: Any) -> None:
     with pytest.raises(GraphError, match="exceeded the server"):
         run_neo4j(driver, None, "UNWIND range(1, 1000000000) AS x RETURN size(collect(x)) AS n", timeout=60)
     assert run_neo4j(driver, None, "RETURN 1 AS x").rows == ((1,),)
@@ -169,7 +169,7 @@ def test_errors_are_one_sentence(driver: Any) -> None:
 
 
 @pytest.mark.usefixtures("driver")
-def test_server_that_is_not_there_or_refuses() -> None:
+def test_unreachable_servers_and_wrong_credentials() -> None:
     import neo4j
 
     connect, url = neo4j.GraphDatabase.driver, os.environ["TACIT_TEST_NEO4J"]

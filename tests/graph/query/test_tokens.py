@@ -45,7 +45,7 @@ CYPHER = st.lists(
 
 
 @given(CYPHER)
-def test_any_text_is_cut_into_tokens_or_refused(text: str) -> None:
+def test_any_text_is_tokenized_or_refused(text: str) -> None:
     try:
         tokens = tokenize(text)
     except QueryRefused:
@@ -62,7 +62,7 @@ def test_any_text_is_cut_into_tokens_or_refused(text: str) -> None:
 
 
 @given(CYPHER)
-def test_any_text_passes_or_is_refused_and_nothing_else(text: str) -> None:
+def test_any_text_is_accepted_or_refused(text: str) -> None:
     for dialect in ("neo4j", "embedded"):
         with suppress(QueryRefused, QueryInvalid):
             check(text, dialect)  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def test_any_text_is_harmless_in_strings_names_and_comments(text: str) -> None:
     st.text(PLAIN, max_size=20),
     st.sampled_from(["SET n.x = 1", "CREATE (m)", "DETACH DELETE n", "FOREACH (x IN [1] | SET n.x = 1)"]),
 )
-def test_what_follows_a_string_is_seen(text: str, clause: str) -> None:
+def test_tokens_after_a_string_are_read(text: str, clause: str) -> None:
     if "\\u" in text:
         return
     single = text.replace("\\", "\\\\").replace("'", "\\'")

@@ -33,7 +33,7 @@ def test_hostile_statement_is_refused_in_one_sentence(query: str, dialect: Diale
 
 
 @pytest.mark.parametrize("query", COSTLY.values(), ids=COSTLY)
-def test_what_neo4j_cannot_stop_is_refused_there_alone(query: str) -> None:
+def test_uninterruptible_queries_are_refused_for_neo4j_only(query: str) -> None:
     with pytest.raises(QueryRefused):
         check(query, "neo4j")
     if "reduce" not in query:  # which the embedded engine does not know
@@ -95,7 +95,7 @@ AFTER = ["n", "(n)", "n.x = 1", "(:Concept {uri: 'x'})", "CSV FROM 'x' AS y", "'
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("word", sorted(HARD))
-def test_no_place_for_a_clause_takes_a_keyword(word: str, dialect: Dialect) -> None:
+def test_a_keyword_where_a_clause_can_start_is_refused(word: str, dialect: Dialect) -> None:
     for before in BEFORE:
         for after in AFTER:
             with pytest.raises(QueryRefused):
@@ -103,13 +103,13 @@ def test_no_place_for_a_clause_takes_a_keyword(word: str, dialect: Dialect) -> N
 
 
 @given(st.sampled_from(KEYWORDS), st.lists(st.sampled_from([" ", "\n", "\t", "/* x */", "// x\n"]), min_size=1, max_size=4))
-def test_blanks_and_comments_hide_no_keyword(word: str, blanks: list[str]) -> None:
+def test_keywords_are_found_behind_blanks_and_comments(word: str, blanks: list[str]) -> None:
     gap = "".join(blanks)
     with pytest.raises(QueryRefused):
         check(f"MATCH (n){gap}{word}{gap}{word}{gap}n")
 
 
-def test_sentence_tells_where() -> None:
+def test_the_error_names_the_position() -> None:
     with pytest.raises(QueryRefused, match=r"^SET at line 2, column 3 is refused; a query reads with MATCH, .*backticks$"):
         check("MATCH (n)\n  SET n.x = 1")
     with pytest.raises(QueryRefused, match=r"^the function apoc.load.json at line 1, column 8 is refused; "):
@@ -127,7 +127,7 @@ def test_regular_expression_in_a_parameter_is_checked_where_it_is_known() -> Non
     check(query, "embedded", {"pattern": "(a+)+"})
 
 
-def test_regular_expression_never_takes_long_to_judge() -> None:
+def test_regular_expressions_are_checked_quickly() -> None:
     query = "MATCH (n) WHERE n.text =~ $pattern RETURN n"
     for pattern in ("[" * 1_000_000, "{1" * 500_000, "\\\\" * 500_000, "(" * 1_000_000):
         started = time.process_time()
@@ -136,7 +136,7 @@ def test_regular_expression_never_takes_long_to_judge() -> None:
         assert time.process_time() - started < 1
 
 
-def test_repeats_meet_no_long_text() -> None:
+def test_repeats_of_long_texts_are_refused() -> None:
     query = "MATCH (n) WHERE $text =~ '.*.*b' RETURN n"
     check(query, "neo4j", {"text": "a dog"})
     with pytest.raises(QueryRefused, match="two repeats and a text"):
@@ -181,7 +181,7 @@ def test_explosive_regular_expression_is_found(pattern: str) -> None:
     assert explosive(pattern)
 
 
-def test_lists_of_words_are_what_they_are_compared_with() -> None:
+def test_word_lists_have_one_case_and_no_unsafe_functions() -> None:
     assert all(word == word.upper() for word in HARD)
     for dialect in DIALECTS:
         assert all(name == name.lower() for name in FUNCTIONS[dialect] | PROCEDURES[dialect])
@@ -203,7 +203,7 @@ def test_lists_of_words_are_what_they_are_compared_with() -> None:
         ("CALL show_tables() RETURN name", "CALL show_tables() RETURN name\nLIMIT 5"),
     ],
 )
-def test_row_limit_reaches_the_engine_where_it_changes_nothing_else(query: str, limited: str) -> None:
+def test_the_row_limit_is_pushed_down_where_results_stay_equal(query: str, limited: str) -> None:
     checker = Checker(query, "embedded")
     checker.run()
     assert checker.limited(5) == limited

@@ -108,7 +108,7 @@ def test_forked_process_leaves_its_parents_workers_alone(graph: Path) -> None:
     assert run_embedded(graph, "RETURN 3 AS x").rows == ((3,),)
 
 
-def test_worker_sees_what_was_loaded_since(tmp_path: Path) -> None:
+def test_workers_see_later_loads(tmp_path: Path) -> None:
     count = "MATCH (:Concept)-[r]->(:Concept) RETURN count(*) AS c"
     with open_graph(tmp_path / "graph", create=True) as store:
         store.load(ROWS[:1])

@@ -45,7 +45,7 @@ def filtered(problem: Problem) -> Filtered:
     return filter_choices(problem, Lexical(problem), wrong=2, number_of_folds=4, rounds=6)
 
 
-def test_easy_choices_are_swapped_for_hard_ones(problem: Problem, filtered: Filtered) -> None:
+def test_easy_choices_are_replaced_by_hard_ones(problem: Problem, filtered: Filtered) -> None:
     def easy(wrong: Sequence[Sequence[int]]) -> int:
         return sum(problem.texts[number][choice].startswith("No ") for number, places in enumerate(wrong) for choice in places)
 

@@ -35,7 +35,7 @@ def columns(items: Sequence[Judged], metric: str) -> tuple[np.ndarray, np.ndarra
     return np.array([item.scores[metric] for item in items]), np.array([item.rating for item in items])
 
 
-def test_rows_come_by_data_set_metric_and_system() -> None:
+def test_rows_are_ordered_by_data_set_metric_and_system() -> None:
     items = [*world(30, "second", 1), *world(30, "first", 2)]
     rows = evaluate(items, ["weak", "strong"], resamples=20)
     assert [(row.dataset, row.metric, row.system, row.n) for row in rows] == [
@@ -47,7 +47,7 @@ def test_rows_come_by_data_set_metric_and_system() -> None:
     assert rows[0:16:4] == evaluate(items, ["weak", "strong"], resamples=20, by_system=False)
 
 
-def test_values_are_scipys_and_intervals_the_resamples() -> None:
+def test_values_equal_scipy_and_intervals_the_resamples() -> None:
     items = world()
     for row in evaluate(items, ["weak"], resamples=400, seed=3):
         part = [item for item in items if row.system in (None, item.system)]
@@ -61,7 +61,7 @@ def test_values_are_scipys_and_intervals_the_resamples() -> None:
         assert row.note == ""
 
 
-def test_what_a_metric_cannot_judge_is_left_out_and_counted() -> None:
+def test_unjudged_items_are_left_out_and_counted() -> None:
     items = world()
     holes = [
         replace(item, scores={**item.scores, "weak": value})
@@ -140,12 +140,12 @@ def test_the_paired_test_rejects_as_often_as_it_should() -> None:
     assert rejected["apart"] / 300 > 0.15
 
 
-def test_conversations_of_plain_items() -> None:
+def test_conversations_are_found_by_history() -> None:
     items = [(("a",), "b"), (("a",), "c"), (("x",), "y"), (("a", "b"), "d"), ((), "a")]
     assert conversations(items).tolist() == [0, 0, 1, 0, 0]
 
 
-def test_constant_resamples_are_told() -> None:
+def test_constant_resamples_are_reported() -> None:
     items = [Judged("d", None, rating, {"m": rating}) for rating in (1.0, 1.0, 1.0, 2.0)]
     [row] = evaluate(items, ["m"], resamples=1000)
     # a resample of four misses the one that differs with probability (3/4)^4 = 0.316, and has nothing else with 1/256
@@ -154,7 +154,7 @@ def test_constant_resamples_are_told() -> None:
     assert (row.pearson.value, row.pearson.low, row.pearson.high) == pytest.approx((1.0, 1.0, 1.0))
 
 
-def test_the_ranking_is_over_the_systems_means() -> None:
+def test_systems_are_ranked_by_their_means() -> None:
     items = [
         Judged("d", system, rating, {"m": score})
         for system, rating, score in [
@@ -176,7 +176,7 @@ def test_the_ranking_is_over_the_systems_means() -> None:
     assert evaluate([item for item in items if item.system is None], ["m"], resamples=10)[0].ranking is None
 
 
-def test_a_metric_is_compared_with_the_first() -> None:
+def test_metrics_are_compared_with_the_first() -> None:
     items = world(80)
     weak, strong = evaluate(items, ["weak", "strong"], resamples=500, seed=9, by_system=False)
     assert weak.against is None
@@ -191,7 +191,7 @@ def test_a_metric_is_compared_with_the_first() -> None:
     assert difference.p == pytest.approx(2 * (beyond + 1) / 501)
 
 
-def test_a_comparison_is_over_what_both_can_judge() -> None:
+def test_comparisons_use_items_that_both_metrics_judge() -> None:
     items = world(40)
     items[0] = replace(items[0], scores={"weak": NAN, "strong": 1.0})
     items[1] = replace(items[1], scores={"weak": 1.0, "strong": NAN})
@@ -203,7 +203,7 @@ def test_a_comparison_is_over_what_both_can_judge() -> None:
     assert strong.against == common.against
 
 
-def test_one_metric_in_the_clothes_of_another() -> None:
+def test_a_rescaled_metric_does_not_differ() -> None:
     items = [replace(item, scores={"a": item.scores["weak"], "b": 3 * item.scores["weak"] + 1}) for item in world()]
     against = evaluate(items, ["a", "b"], resamples=100, by_system=False)[1].against
     assert against is not None
@@ -222,7 +222,7 @@ def test_seeds_and_order() -> None:
         assert [c.value for c in left.correlations] == pytest.approx([c.value for c in mixed.correlations])
 
 
-def test_progress_reaches_its_end() -> None:
+def test_progress_reaches_its_total() -> None:
     seen: list[tuple[int, int]] = []
     items = [*world(30), Judged("one", None, 1.0, {"weak": 1.0, "strong": NAN})]
     items[3] = replace(items[3], scores={"weak": NAN, "strong": 1.0})
@@ -231,7 +231,7 @@ def test_progress_reaches_its_end() -> None:
     assert all(before[0] < after[0] <= after[1] for before, after in pairwise(seen))
 
 
-def test_plain_values() -> None:
+def test_rows_hold_plain_python_values() -> None:
     rows = evaluate(world(), ["weak", "strong"], resamples=20)
     whole, part = rows[4].to_dict(), rows[5].to_dict()
     assert list(whole)[:7] == ["metric", "dataset", "system", "n", "conversations", "pearson", "spearman"]

@@ -34,7 +34,7 @@ def rated(items: int, seed: int = 0, grid: float = 0.5) -> tuple[Floats, Floats]
     return scores, ratings
 
 
-def test_correlations_are_scipys() -> None:
+def test_correlations_equal_scipy() -> None:
     scores, ratings = rated(80)
     for correlation, expected in zip(
         correlate(scores, ratings),
@@ -56,7 +56,7 @@ def test_correlations_by_hand() -> None:
 
 @pytest.mark.parametrize("grid", [0.5, 1e-9])
 @pytest.mark.parametrize("items", [3, 4, 17, 60])
-def test_each_resample_is_what_scipy_says_of_its_items(items: int, grid: float) -> None:
+def test_each_resample_equals_scipy_on_its_items(items: int, grid: float) -> None:
     scores, ratings = rated(items, items, grid)
     resampled = correlations(scores, ratings, resamples=25, seed=11)
     swapped = correlations(ratings, scores, resamples=25, seed=11)
@@ -72,7 +72,7 @@ def test_each_resample_is_what_scipy_says_of_its_items(items: int, grid: float) 
     np.testing.assert_allclose(resampled, swapped, atol=1e-12)
 
 
-def test_groups_are_drawn_as_a_whole() -> None:
+def test_groups_are_resampled_as_a_whole() -> None:
     scores, ratings = rated(20, 5, 0.5)
     groups = np.arange(20) % 6
     for number, row in enumerate(correlations(scores, ratings, groups=groups, resamples=25, seed=11)):
@@ -84,7 +84,7 @@ def test_groups_are_drawn_as_a_whole() -> None:
     np.testing.assert_array_equal(alone, correlations(scores, ratings, resamples=25, seed=11))
 
 
-def test_equal_items_of_one_group_make_intervals_wider_than_as_many_items() -> None:
+def test_clustered_items_widen_the_intervals() -> None:
     scores, ratings = rated(30)
     resampled = correlations(scores, ratings, resamples=2_000)
     thrice = correlations(
@@ -106,7 +106,7 @@ def test_resamples_are_drawn_evenly_and_by_seed() -> None:
     assert not np.array_equal(long[:700], correlations(scores, ratings, resamples=700, seed=6))
 
 
-def test_the_intervals_are_those_of_scipys_bootstrap() -> None:
+def test_intervals_equal_the_bootstrap_of_scipy() -> None:
     scores, ratings = rated(60)
     drawn = correlations(scores, ratings, resamples=10_000, seed=0)
     for column, statistic in enumerate((stats.pearsonr, stats.spearmanr)):
@@ -130,7 +130,7 @@ def test_lines_are_least_squares_fits_of_the_resamples() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 5)), min_size=3, max_size=40), st.randoms(use_true_random=False))
-def test_order_and_rising_changes_of_scale_move_nothing(pairs: list[tuple[int, int]], chance: object) -> None:
+def test_correlations_ignore_order_and_increasing_rescaling(pairs: list[tuple[int, int]], chance: object) -> None:
     scores, ratings = np.array(pairs, np.float64).T
     before = correlate(scores, ratings)
     chance.shuffle(pairs)  # type: ignore[attr-defined]
@@ -153,7 +153,7 @@ def test_order_and_rising_changes_of_scale_move_nothing(pairs: list[tuple[int, i
         ([0, 0, 0], [0, 0, 0], SAME_SCORES), ([0.1 + 0.2, 0.3, 0.3], [1, 2, 3], SAME_SCORES),
     ],
 )  # fmt: skip
-def test_without_spread_there_is_no_correlation_and_no_noise(scores: list[float], ratings: list[float], reason: str) -> None:
+def test_constant_values_have_no_correlation(scores: list[float], ratings: list[float], reason: str) -> None:
     x, y = np.array(scores, np.float64), np.array(ratings, np.float64)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -172,14 +172,14 @@ def test_huge_and_tiny_scores() -> None:
         assert correlate(np.array([1e308, -1e308, 1e308, 3.0]), np.array([1.0, 2.0, 3.0, 4.0]))[0].value is not None
 
 
-def test_the_p_value_of_a_difference_counts_what_lies_beyond_zero() -> None:
+def test_the_p_value_counts_differences_beyond_zero() -> None:
     assert p_of_difference(np.array([0.1, 0.2, -0.1, 0.3, np.nan, 0.2])) == pytest.approx(2 * (1 + 1) / (5 + 1))
     assert p_of_difference(np.full(99, 0.5)) == pytest.approx(2 / 100)
     assert p_of_difference(np.zeros(10)) == 1
     assert p_of_difference(np.full(3, np.nan)) is None
 
 
-def test_spelling() -> None:
+def test_correlations_are_formatted_without_a_leading_zero() -> None:
     assert [decimal(value) for value in (0.1234, -0.1, 0.0, -0.0001, 1.0, -1.0, 0.99999)] == [
         ".123", "-.100", ".000", ".000", "1.000", "-1.000", "1.000",
     ]  # fmt: skip

@@ -31,7 +31,7 @@ TEXTS = st.lists(st.sampled_from(["the", "a", "dog", "cat", "eats", "sleeps", "n
 PAIRS = st.lists(st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=3)), min_size=1, max_size=5)
 
 
-def test_words_are_those_of_the_penn_treebank_without_punctuation() -> None:
+def test_words_are_penn_treebank_tokens_without_punctuation() -> None:
     assert words("Don't go! He said: (well), stay.") == ("do", "n't", "go", "he", "said", "well", "stay")
     assert words("...") == ()
 
@@ -70,7 +70,7 @@ def test_cider_by_hand() -> None:
     assert cider_each([("b c", ["b d"]), ("x", ["b"]), ("x", ["y"])])[0] == pytest.approx(expected)
 
 
-def test_one_pair_has_no_rarity_and_no_cider() -> None:
+def test_a_single_pair_has_no_idf_and_no_cider() -> None:
     assert cider([("dog eats", ["dog eats"])]) == 0.0
 
 
@@ -82,7 +82,7 @@ def test_distinct_ngrams_by_hand() -> None:
 
 
 @given(PAIRS)
-def test_ranges_and_a_copy_is_best(pairs: list[Pair]) -> None:
+def test_measures_are_in_range_and_highest_for_a_copy(pairs: list[Pair]) -> None:
     for metric in (bleu, rouge_l, meteor):
         assert 0 <= metric(pairs) <= 1
     for text, references in pairs:  # the best copy, since a reference without a word has 0 beside itself
@@ -110,7 +110,7 @@ def test_all_measures_are_named_with_the_encoder(tmp_path: Path) -> None:
     assert "similarity" not in measure(pairs).values
 
 
-def test_what_cannot_be_measured_is_refused() -> None:
+def test_invalid_input_is_refused() -> None:
     for metric in (bleu, meteor, rouge_l, cider):
         with pytest.raises(InputError, match="there is no generated text"):
             metric([])

@@ -45,7 +45,7 @@ def test_panels_stand_in_a_grid(datasets: int, columns: int, lines: int) -> None
     assert picture.shape[:2] == (480 * lines, 555 * columns)
 
 
-def test_an_svg_is_whole_and_says_what_it_shows() -> None:
+def test_an_svg_is_valid_and_labelled() -> None:
     data = items()
     rows = evaluate(data, ["m"], resamples=50)
     picture = draw(data, rows, "svg", resamples=50)

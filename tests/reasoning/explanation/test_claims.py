@@ -53,7 +53,7 @@ def path(*rows: Assertion) -> GraphPath:
     return GraphPath((rows[0].head, *(row.tail for row in rows)), rows)
 
 
-def test_claims_are_the_graphs_edges_each_once_with_what_is_due_to_them() -> None:
+def test_claims_are_distinct_edges_with_their_shares() -> None:
     near, far = Assertion("/c/en/a", "IsA", "/c/en/b", 2.0, "conceptnet", "/d/x"), Assertion("/c/en/b", "UsedFor", "/c/en/c", 1.0)
     held = Piece("model-tail", 0.5, 0.25, path=path(Assertion("/e/a", "xWant", "/e/b")), asserted=False)
     pieces = (
@@ -78,7 +78,7 @@ def test_claims_are_the_graphs_edges_each_once_with_what_is_due_to_them() -> Non
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(explanations(6))
-def test_an_explanation_comes_back_from_json_as_it_was(explained: Explanation) -> None:
+def test_explanations_round_trip_through_json(explained: Explanation) -> None:
     row = explained.to_dict()
     again = Explanation.from_dict(json.loads(json.dumps(row)))
     assert again.to_dict() == row
@@ -93,7 +93,7 @@ def test_an_explanation_comes_back_from_json_as_it_was(explained: Explanation) -
     }
 
 
-def test_the_sample_s_claims_stand_in_the_graph(
+def test_claims_of_the_sample_are_in_the_graph(
     new_store: Callable[[], WritableGraph], analyser: SpacyAnalyser, tmp_path: Path
 ) -> None:
     store = new_store()
@@ -111,7 +111,7 @@ def test_the_sample_s_claims_stand_in_the_graph(
 
 
 @pytest.mark.slow
-def test_claims_of_real_dialogues_stand_in_the_real_graph(
+def test_claims_of_real_dialogues_are_in_the_real_graph(
     new_store: Callable[[], WritableGraph], analyser: SpacyAnalyser, data_dir: Path, tmp_path: Path
 ) -> None:
     store = new_store()
@@ -168,7 +168,7 @@ ASKED = (
 )  # fmt: skip
 
 
-def test_known_tails_are_claimed_as_the_graph_words_them(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
+def test_claims_of_known_tails_have_the_wording_of_the_graph(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
     store = new_store()
     store.load([*world(), *EXTRA])
     metric = Accent(store, Tuples(ASKED), AllTails(store, tmp_path / "events"))
@@ -192,7 +192,7 @@ def test_known_tails_are_claimed_as_the_graph_words_them(new_store: Callable[[],
     assert [piece.share for piece in unasked.evidence.pieces] == [piece.share for piece in explanation.score.evidence.pieces]
 
 
-def test_what_a_model_says_now_is_no_claim(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
+def test_generated_tails_are_no_claims(new_store: Callable[[], WritableGraph], tmp_path: Path) -> None:
     store = new_store()
     store.load(world())
     scorer = AllTails(store, tmp_path / "events")

@@ -45,7 +45,7 @@ def some_paths(draw: st.DrawFn) -> list[Path]:
 
 @settings(max_examples=60, deadline=None)
 @given(some_paths(), st.sampled_from([320, 640, 960]))
-def test_no_two_labels_overlap_and_the_picture_is_the_same_every_time(paths: list[Path], width: int) -> None:
+def test_labels_do_not_overlap_and_the_picture_is_deterministic(paths: list[Path], width: int) -> None:
     svg = draw_paths(paths, width=width)
     rectangles, whole = boxes(svg), frame(svg)
     assert not overlaps(rectangles)
@@ -93,7 +93,7 @@ def test_paths_beyond_the_limit_are_counted() -> None:
         ([("dog", "IsA", "pet")], {"limit": 0}, "limit must be from 1 to 50, not 0"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(rows: list[object], options: dict[str, int], message: str) -> None:
+def test_invalid_input_is_refused(rows: list[object], options: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
         draw_paths(rows, **options)  # type: ignore[arg-type]
 

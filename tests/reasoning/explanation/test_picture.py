@@ -46,7 +46,7 @@ def dense(side: int = 12) -> Explanation:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(explanations(), st.sampled_from([320, 640, 960, 1400]))
-def test_no_two_labels_overlap_and_none_leaves_the_picture(explanation: Explanation, width: int) -> None:
+def test_labels_do_not_overlap_and_stay_inside_the_picture(explanation: Explanation, width: int) -> None:
     svg = explanation.svg(width)
     rectangles = boxes(svg)
     assert not overlaps(rectangles)
@@ -55,7 +55,7 @@ def test_no_two_labels_overlap_and_none_leaves_the_picture(explanation: Explanat
     assert svg == explanation.svg(width)
 
 
-def test_twelve_by_twelve_keywords_are_all_there() -> None:
+def test_twelve_by_twelve_keywords_are_all_drawn() -> None:
     texts = [box.text for box in boxes(dense().svg())]
     for number in range(12):
         assert texts.count(f"keyword{number}") == 2
@@ -63,14 +63,14 @@ def test_twelve_by_twelve_keywords_are_all_there() -> None:
     assert not any("not shown" in text for text in texts)
 
 
-def test_what_does_not_fit_is_counted() -> None:
+def test_omitted_pieces_are_counted() -> None:
     texts = [box.text for box in boxes(dense(20).svg())]
     assert "8 weaker ones are not shown" in texts
     assert "keyword19" in texts  # the strongest
     assert not overlaps(boxes(dense(20).svg()))
 
 
-def test_lines_say_who_says_so_and_how_much() -> None:
+def test_lines_show_source_and_strength() -> None:
     dog, bone, piece = mention("dog", 2, False), mention("bone", 2, False), Assertion("/c/en/dog", "Desires", "/c/en/bone", 2.0)
     path = Path(("/c/en/dog", "/c/en/bone"), (piece,))
     known = Piece("concept", 0.5, 0.5, bone, 0, dog, 1, path)
@@ -86,7 +86,7 @@ def test_lines_say_who_says_so_and_how_much() -> None:
     assert "similarity" not in texts
 
 
-def test_texts_are_texts_and_readers_are_told() -> None:
+def test_texts_are_escaped_and_described_for_screen_readers() -> None:
     history, response = ("<script>alert(1)</script> & \x00\x1b[31m ‮evil",), "\ud800 ]]> 'quotes' \"too\" 👩‍👩‍👧"
     svg = Explanation(history, response, Score(nan, Evidence(note="no <b>number</b>"), SIGNATURE)).svg()
     root = ElementTree.fromstring(svg)
@@ -100,7 +100,7 @@ def test_texts_are_texts_and_readers_are_told() -> None:
     assert " id=" not in svg
 
 
-def test_nothing_said_before_is_said() -> None:
+def test_empty_texts_are_noted() -> None:
     svg = Explanation((), "", Score(0.0, Evidence(), SIGNATURE)).svg()
     assert {"the history is empty", "(empty)"} <= {box.text for box in boxes(svg)}
     assert Explanation((), "", Score(0.0, Evidence(), SIGNATURE))._repr_svg_() == Explanation(
@@ -108,14 +108,14 @@ def test_nothing_said_before_is_said() -> None:
     ).svg(800)
 
 
-def test_an_endless_turn_costs_no_time_and_no_room() -> None:
+def test_a_very_long_turn_is_shortened() -> None:
     explanation = Explanation(("x" * 200_000, "word " * 40_000), "y " * 100_000, Score(0.0, Evidence(), SIGNATURE))
     svg = explanation.svg()
     assert len(svg) < 20_000
     assert not overlaps(boxes(svg))
 
 
-def test_bars_end_in_the_score() -> None:
+def test_bars_add_up_to_the_score() -> None:
     pieces = (Piece("base", 2.0, 2.0, name="base"), Piece("feature", 7.0, -3.0, name="length"))
     svg = Explanation(("a",), "b", Score(-1.0, Evidence(pieces), SIGNATURE)).svg()
     texts = [box.text for box in boxes(svg)]
@@ -126,14 +126,14 @@ def test_bars_end_in_the_score() -> None:
     assert wide[2] / wide[1] == pytest.approx(1 / 3, abs=0.01)
 
 
-def test_a_width_without_sense_is_refused() -> None:
+def test_invalid_widths_are_refused() -> None:
     for width in (0, 319, 2401):
         with pytest.raises(InputError, match="from 320 to 2400 pixels"):
             dense().svg(width)
 
 
 @given(st.text(max_size=300), st.floats(60, 400), st.integers(1, 6))
-def test_wrapped_lines_fit_and_leave_out_nothing_unsaid(text: str, width: float, max_lines: int) -> None:
+def test_wrapped_lines_fit_and_mark_what_is_cut(text: str, width: float, max_lines: int) -> None:
     text = one_line(text)
     lines = wrap(text, 13, width, max_lines)
     assert len(lines) <= max_lines
@@ -149,7 +149,7 @@ def test_a_cut_text_fits(text: str, width: float) -> None:
 
 
 @pytest.mark.skipif(not os.access(CHROMIUM, os.X_OK), reason="no Chromium")
-def test_a_real_browser_sees_no_overlap_either() -> None:
+def test_labels_do_not_overlap_in_a_real_browser() -> None:
     playwright: Any = pytest.importorskip("playwright.sync_api")
     script = """() => [...document.querySelectorAll("svg text")].map((node) => {
         const box = node.getBBox(); return [box.x, box.y, box.width, box.height, node.firstChild.textContent]; })"""

@@ -41,7 +41,7 @@ def some_turns(draw: st.DrawFn) -> list[TurnAnswers]:
 
 @settings(max_examples=30, deadline=None)
 @given(some_turns(), st.sampled_from([240, 326, 560, 640, 682, 960]))
-def test_no_two_labels_overlap_and_the_picture_is_the_same_every_time(turns: list[TurnAnswers], width: int) -> None:
+def test_labels_do_not_overlap_and_the_picture_is_deterministic(turns: list[TurnAnswers], width: int) -> None:
     svg = draw_turns(turns, width=width)
     rectangles, whole = boxes(svg), frame(svg)
     assert not overlaps(rectangles)
@@ -71,7 +71,7 @@ COOK = TurnAnswers(
 
 
 @pytest.mark.parametrize("width", [320, 600, 960])
-def test_every_answer_says_where_it_comes_from(width: int) -> None:
+def test_every_answer_has_its_source(width: int) -> None:
     svg = COOK.svg(width)
     titles = [element.findtext(f"{SVG}title") for element in ElementTree.fromstring(svg).iter(f"{SVG}g")]
     assert titles == [
@@ -117,7 +117,7 @@ def test_turns_beyond_the_limit_are_counted() -> None:
     assert "and 2 more turns" in [box.text for box in boxes(draw_turns([COOK] * 5, limit=3))]
 
 
-def test_what_is_wrong_is_one_sentence() -> None:
+def test_errors_are_one_sentence() -> None:
     with pytest.raises(InputError, match="must be from 240 to 2400 pixels, not 100"):
         COOK.svg(100)
     with pytest.raises(InputError, match="no turn to draw; give at least one"):

@@ -95,7 +95,7 @@ def test_each_answer_has_an_edge_that_its_query_finds(inference: Inference) -> N
     assert TurnAnswers.from_dict(turn_answers.to_dict()) == turn_answers
 
 
-def test_edges_read_backwards_say_so(inference: Inference) -> None:
+def test_inverted_edges_are_marked(inference: Inference) -> None:
     [turn_answers] = inference.answer([TICKET], questions=["cause", "subsequent"], limit=20)
     backwards = {answer.text: (answer.relation, answer.backwards) for row in turn_answers.answers.values() for answer in row}
     assert backwards["the speaker gets paid"] == ("xEffect", True)
@@ -104,14 +104,14 @@ def test_edges_read_backwards_say_so(inference: Inference) -> None:
     assert backwards["the speaker packs a bag"] == ("isAfter", True)
 
 
-def test_the_other_speaker_can_be_the_one_who_acts(inference: Inference) -> None:
+def test_the_other_speaker_can_be_the_agent(inference: Inference) -> None:
     assert texts(inference, "You should buy a ticket.", Question.REACTION) == [
         "the listener feels gleeful", "the speaker feels not happy",
     ]  # fmt: skip
     assert texts(inference, "You should buy a ticket.", Question.MOTIVATION) == ["the listener visits the speaker"]
 
 
-def test_near_events_answer_where_the_graph_lacks_the_event(inference: Inference, graph_of: GraphOf) -> None:
+def test_similar_events_answer_for_unknown_events(inference: Inference, graph_of: GraphOf) -> None:
     [turn_answers] = inference.answer(["I will buy a ticket at the station."], questions=["motivation"])
     [answer] = turn_answers.answers[Question.MOTIVATION]
     assert (answer.origin, answer.text) == ("nearest", "the speaker visits the listener")
@@ -147,7 +147,7 @@ class ToldTails:
         ]
 
 
-def test_a_comet_is_asked_last_and_its_answers_have_no_edge(graph_of: GraphOf) -> None:
+def test_comet_answers_last_and_without_edges(graph_of: GraphOf) -> None:
     plain = load_inference(graph_of(world()))
     with_comet = Inference(plain.graph, plain.extractor, plain.lookup, comet=ToldTails())
     [turn_answers] = with_comet.answer(["I juggle."], questions=["motivation"])
@@ -158,7 +158,7 @@ def test_a_comet_is_asked_last_and_its_answers_have_no_edge(graph_of: GraphOf) -
     assert str(with_comet.signature) != str(plain.signature)
 
 
-def test_wrong_requests_are_one_sentence(inference: Inference) -> None:
+def test_invalid_requests_are_one_sentence(inference: Inference) -> None:
     for call, message in (
         (lambda: inference.answer([TICKET], 1), "there is no turn 1; the dialogue has 1, from 0"),
         (lambda: inference.answer([]), "the dialogue has no turn"),

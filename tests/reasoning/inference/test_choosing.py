@@ -53,7 +53,7 @@ def test_the_control_reads_the_choices_alone() -> None:
     assert features[:, 0] == pytest.approx([log(16) - 2 - 2.75, log(13) - 0.5, log(12) - 2.75])
 
 
-def test_similarity_is_the_encoders() -> None:
+def test_similarity_equals_the_cosine_of_the_encoder() -> None:
     encoder = WordEncoder()
     instance = Instance("d", ["A: red", "B: green blue"], "red", "cause", ["red", "green blue"])
     [features] = Similarity(encoder).measure([instance])  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ def test_similarity_is_the_encoders() -> None:
     )  # fmt: skip
 
 
-def test_the_graph_speaks_for_and_against(graph: KnowledgeGraph) -> None:
+def test_graph_features_count_for_and_against_a_choice(graph: KnowledgeGraph) -> None:
     chooser = load_chooser(graph, ["graph"])
     judge = chooser.judges["graph"]
     assert isinstance(judge, GraphJudge)
@@ -85,7 +85,7 @@ def test_the_graph_speaks_for_and_against(graph: KnowledgeGraph) -> None:
             assert row["relation"] == edge.edge.assertions[0].relation
 
 
-def test_feelings_agree_or_not(graph: KnowledgeGraph) -> None:
+def test_emotions_agree_or_disagree(graph: KnowledgeGraph) -> None:
     chooser, column = load_chooser(graph, ["graph"]), GraphJudge.features.index("feeling")
     felt = ["The listener is furious.", "The listener is glad.", "Zorble."]
     for target, expected in ((TICKET.target, [1, -1, 0]), ("You should buy a ticket .", [-1, 1, 0])):
@@ -111,7 +111,7 @@ def test_a_row_has_scores_shares_and_edges(graph: KnowledgeGraph) -> None:
     assert chooser.choose([hidden]) == [row]
 
 
-def test_what_cannot_choose_says_so(graph: KnowledgeGraph) -> None:
+def test_invalid_choosers_are_refused(graph: KnowledgeGraph) -> None:
     for call, message in (
         (lambda: load_chooser(graph, ["grahp"]), "unknown judge 'grahp'; did you mean graph"),
         (lambda: load_chooser(graph, ["graph", "graph"]), "named twice"),

@@ -6,7 +6,7 @@ import pytest
 from tacit.reasoning.inference.emotions import EMOTIONS, emotion_of, valence
 
 
-def test_every_word_means_one_emotion() -> None:
+def test_every_word_has_one_emotion() -> None:
     words = [word for name, others in EMOTIONS.items() for word in (name, *others)]
     assert len(words) == len(set(words))
     assert {emotion_of(word) for word in words} == set(EMOTIONS)

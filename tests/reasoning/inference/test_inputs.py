@@ -24,7 +24,7 @@ AFTER = Instance("d", TURNS, "I tape the windows .", "subsequent", ["they wait",
 CONTEXT = "context: A: A typhoon is coming . <utt> B: I tape the windows . <utt> A: Good ."
 
 
-def test_the_eight_subtasks_read_what_the_paper_says() -> None:
+def test_inputs_of_the_eight_subtasks_follow_the_paper() -> None:
     cause, after = Question.CAUSE.text, Question.SUBSEQUENT.text
     examples = {example.subtask: example for example in generation_examples([CAUSE, AFTER])}
     assert {name: example.source for name, example in examples.items()} == {
@@ -73,7 +73,7 @@ def test_a_long_context_loses_turns_and_never_the_target() -> None:
         ("", ()),
     ],
 )  # fmt: skip
-def test_what_is_written_is_mapped_back(text: str, expected: tuple[int, ...]) -> None:
+def test_generated_texts_are_mapped_to_choices(text: str, expected: tuple[int, ...]) -> None:
     assert written_choices(text, CAUSE.choices) == expected
 
 
@@ -81,6 +81,6 @@ CHOICE = st.lists(st.sampled_from(["he", "won't", '"go"', "home", "now"]), min_s
 
 
 @given(st.lists(CHOICE, min_size=2, max_size=6, unique=True), st.data())
-def test_what_is_right_comes_back(choices: list[str], data: st.DataObject) -> None:
+def test_targets_are_the_right_answers(choices: list[str], data: st.DataObject) -> None:
     right = data.draw(st.sets(st.integers(0, len(choices) - 1), min_size=1))
     assert written_choices(choice_output(choices[index] for index in sorted(right)), choices) == tuple(sorted(right))

@@ -22,7 +22,7 @@ def causal(tmp_path_factory: pytest.TempPathFactory) -> CausalModel:
     return open_causal(save_judge(tmp_path_factory.mktemp("tiny")))
 
 
-def test_the_feature_is_the_models_loss(causal: CausalModel) -> None:
+def test_the_feature_equals_the_loss_of_the_model(causal: CausalModel) -> None:
     import torch
 
     [features] = Likelihood(causal).measure([ONE])

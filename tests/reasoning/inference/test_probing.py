@@ -76,7 +76,7 @@ def test_states_and_log_odds_are_those_of_the_whole_prompt(causal: CausalModel) 
     assert proposal(example).endswith("Question: What is or could be the cause of target?\nProposed answer:")
 
 
-def test_yes_no_is_a_judge_like_the_others(causal: CausalModel) -> None:
+def test_yes_no_implements_the_judge_protocol(causal: CausalModel) -> None:
     example = instance(0)
     chooser = load_chooser(None, ["answers", "yes-no"], model=causal)
     [row] = chooser.choose([example])
@@ -89,7 +89,7 @@ def test_yes_no_is_a_judge_like_the_others(causal: CausalModel) -> None:
     assert YesNo(causal).measure([]) == []
 
 
-def test_a_probe_learns_what_is_right(trained: tuple[Probe, Path], folder: Path) -> None:
+def test_a_probe_learns_right_choices(trained: tuple[Probe, Path], folder: Path) -> None:
     probe, _ = trained
     assert probe.facts["pairs"] == 12 * 4
     assert probe.facts["ordered"] > 0.9
@@ -103,7 +103,7 @@ def test_a_probe_learns_what_is_right(trained: tuple[Probe, Path], folder: Path)
     assert probe.digest in str(chooser.signature)
 
 
-def test_judges_of_one_open_model_leave_it_whole(trained: tuple[Probe, Path], folder: Path, causal: CausalModel) -> None:
+def test_judges_do_not_change_a_shared_model(trained: tuple[Probe, Path], folder: Path, causal: CausalModel) -> None:
     probe, _ = trained
     lowest = replace(probe, layer=1)
     chooser = load_chooser(None, ["probe", "yes-no"], model=open_causal(folder), probe=lowest)
@@ -114,7 +114,7 @@ def test_judges_of_one_open_model_leave_it_whole(trained: tuple[Probe, Path], fo
     assert cut.values([example])[0] == pytest.approx(values[:, :1], abs=1e-3)
 
 
-def test_training_is_repeatable_and_goes_on(trained: tuple[Probe, Path], causal: CausalModel, tmp_path: Path) -> None:
+def test_training_is_repeatable_and_resumes(trained: tuple[Probe, Path], causal: CausalModel, tmp_path: Path) -> None:
     probe, states = trained
     for path in sorted(states.glob("*.safetensors"))[:5]:
         path.unlink()
@@ -143,7 +143,7 @@ def test_an_instance_of_any_number_of_choices_counts_once() -> None:
         pairs_of([instance(number, id="same") for number in range(12)])
 
 
-def test_what_does_not_belong_together_is_refused(trained: tuple[Probe, Path], folder: Path, tmp_path: Path) -> None:
+def test_mismatched_probe_and_model_are_refused(trained: tuple[Probe, Path], folder: Path, tmp_path: Path) -> None:
     probe, _ = trained
     with pytest.raises(ModelError, match=r"was trained on a model in float32, and .* is open in bfloat16; open it in float32"):
         ProbeJudge(open_causal(folder, dtype="bfloat16"), probe)

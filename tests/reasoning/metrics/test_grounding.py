@@ -97,7 +97,7 @@ def test_evidence_names_the_path(graph: KnowledgeGraph, analyser: SpacyAnalyser)
     assert all(piece.path is None for piece in plain.evidence.pieces)
 
 
-def test_a_path_that_chance_would_give_is_no_evidence(metric: Metric) -> None:
+def test_a_path_expected_by_chance_is_no_evidence(metric: Metric) -> None:
     (piece,) = metric.score(["the puppy is hungry"], "a bone", explain=True).evidence.pieces
     assert (piece.hops, piece.value, piece.path) == (2, 1 / 8, None)
     assert (
@@ -239,7 +239,7 @@ def test_the_background_is_drawn_by_frequency(oracle: OracleGraph) -> None:
     assert tuple(map(Background(oracle, TALK).idf, ("dog", "hot dog", "food"))) == (DOG, log(8), FOOD)
 
 
-def test_the_table_of_talk_ships() -> None:
+def test_the_background_table_ships() -> None:
     talk = shipped_talk()
     assert talk.utterances > 10_000
     assert talk.counts["know"] > talk.counts["dog"] > talk.counts["rain"] > 0
@@ -262,7 +262,7 @@ def test_without_a_concept_on_either_side_there_is_no_score(metric: Metric) -> N
     assert metric.score(["a dog"], "the moon").value == 0.0  # it has a concept, and no path leads to it
 
 
-def test_other_languages_are_read_with_a_graph_and_a_pipeline_of_theirs(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_other_languages_need_their_graph_and_pipeline(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     for language, refused in (("en", True), ("de", False)):
         note = load_metric("grounding", oracle, pipeline=analyser, language=language).score(
             ["ein Hund"], "der Hund hat heute einen Knochen gefressen"
@@ -304,7 +304,7 @@ ITEMS = st.lists(st.tuples(st.lists(st.sampled_from(SENTENCES), max_size=4), st.
 
 @settings(deadline=None, max_examples=40)
 @given(ITEMS, st.randoms(use_true_random=False))
-def test_batches_and_order_change_nothing(
+def test_scores_do_not_depend_on_batch_or_order(
     oracle: OracleGraph, analyser: SpacyAnalyser, items: list[tuple[list[str], str]], chance: random.Random
 ) -> None:
     metric = load_metric("grounding", oracle, pipeline=analyser)
@@ -317,13 +317,13 @@ def test_batches_and_order_change_nothing(
     assert all(0.0 <= score.value <= 1.0 for score in together if not score.evidence.note)
 
 
-def test_more_history_at_the_same_distance_is_worth_less(metric: Metric) -> None:
+def test_more_history_at_equal_distance_lowers_the_value(metric: Metric) -> None:
     """Of two concepts one is more often near by chance than one alone is."""
     first, second = (metric.score(history, "a bone").value for history in (["a dog"], ["a dog and the moon"]))
     assert (first, second) == (1 / 4, 1 / 16)
 
 
-def test_the_signature_names_all_that_counts(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
+def test_the_signature_names_what_a_score_depends_on(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
     start = f"grounding|graph:{graph.manifest().digest}|pipeline:{analyser.signature}|talk:"
     signature = str(load_metric("grounding", graph, pipeline=analyser).signature)
     reference = f"reference:{references_of('grounding', [SHIPPED])[0].label} with the graph e9f22b085cf437af"
@@ -341,7 +341,7 @@ def test_metrics_are_found_by_name(oracle: OracleGraph) -> None:
         load_metric("grounding", oracle, hops=3)
 
 
-def test_a_score_can_be_told_in_words(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_scores_are_explained_in_words(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     metric = Grounding(oracle, analyser, talk=IdfTable(9, {"moon": 7, "dog": 1}))
     explanation = explain(metric.score(["my puppy is hungry"], "the moon , a bone and puppies", explain=True)).splitlines()
     assert explanation[0] == "grounding 0.894"
@@ -368,7 +368,7 @@ def test_a_score_can_be_told_in_words(oracle: OracleGraph, analyser: SpacyAnalys
         (0.01, "nearly every random history is as near"),
     ],
 )
-def test_chance_is_told_in_words(value: float, words: str) -> None:
+def test_chance_is_explained_in_words(value: float, words: str) -> None:
     def mention_of(text: str) -> Mention:
         return Mention(0, len(text), text, f"/c/en/{text}", text, "NOUN")
 
@@ -376,7 +376,7 @@ def test_chance_is_told_in_words(value: float, words: str) -> None:
     assert line == f'+0.300 "soup" is 2 hops from "cook" (turn 2); {words}'
 
 
-def test_distances_may_lead_through_events(tmp_path: Path, analyser: SpacyAnalyser) -> None:
+def test_distances_can_go_through_events(tmp_path: Path, analyser: SpacyAnalyser) -> None:
     """`dog` and `wallet` are two hops apart through the event that mentions both; without events nothing joins them.
 
     A quarter of the background, the purse, is within two hops of the wallet.

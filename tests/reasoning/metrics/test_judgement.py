@@ -77,7 +77,7 @@ def read_at_once(causal: CausalModel, turns: tuple[str, ...], response: str) -> 
     return [states[0, -1].numpy() for states in output.hidden_states], float(yes - no)
 
 
-def test_states_after_shared_turns_are_those_of_the_whole_prompt(folder: Path) -> None:
+def test_states_with_a_cached_prefix_equal_those_of_the_whole_prompt(folder: Path) -> None:
     causal = open_causal(folder)
     rows = JudgementPrompt(causal).read(PAIRS, [1, 2], margins=True)
     for row, (turns, response) in enumerate(PAIRS):
@@ -118,7 +118,7 @@ def test_layers_above_the_probe_are_not_run_and_turns_are_read_once(causal: Caus
 
 
 @pytest.mark.parametrize("yes", [0.0, 0.4])
-def test_in_half_precision_no_other_response_moves_a_score(tmp_path: Path, yes: float) -> None:
+def test_in_half_precision_scores_do_not_depend_on_the_batch(tmp_path: Path, yes: float) -> None:
     half = open_causal(save_judge(tmp_path / "model", layers=LAYERS, more=WORDS, kind="llama"), dtype="bfloat16")
     probe = probe_of(half, yes=yes)
     together = [score.value for score in Judgement(half, probe).score_batch(PAIRS)]
@@ -129,7 +129,7 @@ def test_in_half_precision_no_other_response_moves_a_score(tmp_path: Path, yes: 
     assert together == [score.value for score in Judgement(half, probe).score_batch(PAIRS[::-1])][::-1]
 
 
-def test_the_log_odds_of_yes_count_where_the_probe_weighs_them(causal: CausalModel) -> None:
+def test_the_log_odds_of_yes_have_the_weight_of_the_probe(causal: CausalModel) -> None:
     states, margin = read_at_once(causal, *PAIRS[0])
     probe = probe_of(causal, 1, yes=0.5)
     odds = states[1].astype(float) @ probe.weights.astype(float) + 0.5 * margin - 0.3
@@ -137,7 +137,7 @@ def test_the_log_odds_of_yes_count_where_the_probe_weighs_them(causal: CausalMod
     assert judge.score(*PAIRS[0]).value == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-5)
 
 
-def test_the_evidence_is_what_each_turn_and_word_adds(causal: CausalModel) -> None:
+def test_evidence_is_the_contribution_of_each_turn_and_word(causal: CausalModel) -> None:
     judge = Judgement(open_causal(causal.files.folder), probe_of(causal))
     [whole] = judge.score(*PAIRS[0], explain=True).evidence.pieces
     effects = {piece.name: piece.value for piece in whole.rests_on}
@@ -148,9 +148,7 @@ def test_the_evidence_is_what_each_turn_and_word_adds(causal: CausalModel) -> No
     assert whole.share == judge.score(*PAIRS[0]).value
 
 
-def test_the_graph_s_edges_against_and_for_a_response_are_shown_and_change_no_score(
-    causal: CausalModel, sample_graph: str
-) -> None:
+def test_edges_for_and_against_a_response_are_shown_without_changing_scores(causal: CausalModel, sample_graph: str) -> None:
     with open_graph(sample_graph) as graph:
         judge = Judgement(
             open_causal(causal.files.folder), probe_of(causal), GraphClaims(Linker(graph, open_analyser(None)), open_parser(None))
@@ -177,7 +175,7 @@ def test_edge_cases(causal: CausalModel) -> None:
     assert 0 < long.value < 1
 
 
-def test_a_probe_goes_with_its_own_model_alone(causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_is_bound_to_its_model(causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = open_causal(save_judge(tmp_path / "other", layers=LAYERS, more=WORDS, seed=1))
     with pytest.raises(
         ModelError, match=r"was trained on model@\w+, and .*other' is other@\w+; give that model, or .*tacit train judgement"
@@ -192,7 +190,7 @@ def test_a_probe_goes_with_its_own_model_alone(causal: CausalModel, tmp_path: Pa
         make(probe=tmp_path / "probe")
 
 
-def test_the_file_of_a_probe(causal: CausalModel, tmp_path: Path) -> None:
+def test_probe_files_round_trip(causal: CausalModel, tmp_path: Path) -> None:
     probe = replace(probe_of(causal, yes=0.25), facts={"pairs": 7})
     (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
     opened = PROBE.open(tmp_path)
@@ -211,7 +209,7 @@ def test_the_file_of_a_probe(causal: CausalModel, tmp_path: Path) -> None:
         PROBE.open(tmp_path)
 
 
-def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
+def test_false_responses_are_of_every_kind_and_differ_from_the_true_one() -> None:
     talk = [
         tuple(f"{turn} {count}" if count % 2 else turn for turn in talk_turns)
         for count, talk_turns in enumerate(tiny_dialogues(60))
@@ -237,7 +235,7 @@ def test_false_responses_are_of_every_kind_and_never_the_true_one() -> None:
     assert make_contrasts(long, limit=25, each=6, seed=1) != contrasts
 
 
-def test_a_probe_learns_what_true_responses_have_in_common(causal: CausalModel, tmp_path: Path) -> None:
+def test_a_probe_learns_to_prefer_true_responses(causal: CausalModel, tmp_path: Path) -> None:
     contrasts = make_contrasts({"talk": tiny_dialogues(80)}, limit=80, each=2)
     progress_calls: list[tuple[str, int, int]] = []
     probe = train_judgement(
@@ -282,7 +280,7 @@ def test_too_few_dialogues_are_refused(causal: CausalModel, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("knowing", [True, False])
-def test_yes_gets_the_weight_of_the_probe_where_it_tells_true_from_false_on_another_corpus(
+def test_yes_has_equal_weight_if_it_separates_responses_of_another_corpus(
     causal: CausalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knowing: bool
 ) -> None:
     contrasts = make_contrasts({"talk": tiny_dialogues(60)}, limit=40, each=2)

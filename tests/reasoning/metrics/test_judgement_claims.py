@@ -66,7 +66,7 @@ NOT_HINDERED: list[Case] = [
 ]
 
 
-def test_what_hinders_a_response_and_what_it_needs_speaks_against_it(claims: GraphClaims) -> None:
+def test_hindering_edges_and_missing_needs_count_against_a_response(claims: GraphClaims) -> None:
     for turns, response, text in (*HINDERED, *NOT_HINDERED):
         names = [piece.name for piece in claims.of([(turns, response)])[0] if "Hindered" in piece.name or piece.hops == 1]
         events = [name for name in names if any(relation in name for relation in ("HinderedBy", "xNeed", "Prereq", "Obstr"))]
@@ -74,7 +74,7 @@ def test_what_hinders_a_response_and_what_it_needs_speaks_against_it(claims: Gra
         assert all(name.startswith("the graph, against it: ") and text in name for name in events), names
 
 
-def test_assertions_between_concepts_come_after_those_between_events_and_against_before_for(claims: GraphClaims) -> None:
+def test_claims_are_ordered_events_first_and_against_before_for(claims: GraphClaims) -> None:
     turns = ("The hot dog can see that I have a broken leg.",)
     (turn_claims,) = claims.of([(turns, "You should go running, the dog will fly and it is cold, says the bone.")])
     texts = [(piece.name or "").removesuffix(", weight") for piece in turn_claims]
@@ -87,7 +87,7 @@ def test_assertions_between_concepts_come_after_those_between_events_and_against
     assert all(piece.share == 0 and piece.path is not None and piece.path.hops == 1 for piece in turn_claims)
 
 
-def test_several_pairs_are_as_each_alone(claims: GraphClaims) -> None:
+def test_several_pairs_equal_single_ones(claims: GraphClaims) -> None:
     pairs = [(turns, response) for turns, response, _ in (*HINDERED, *NOT_HINDERED)]
     ask: Callable[..., list[tuple[object, ...]]] = claims.of
     assert ask(pairs) == [ask([pair])[0] for pair in pairs]

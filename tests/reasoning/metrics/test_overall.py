@@ -54,7 +54,7 @@ def gains_of(causal: CausalModel) -> list[float]:
     return [loss(end, response) - loss(transcript(history, end), response) for history, response in ITEMS]
 
 
-def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judgement_has_twice_the_weight_in_the_mean(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     gains = gains_of(open_causal(options["model"]))
     monkeypatch.setattr("tacit.reasoning.metrics.overall.GAIN_LIMIT", limit := sum(sorted(gains)[:2]) / 2)
     overall = load_metric("overall", **options).score_batch(ITEMS, explain=True)
@@ -71,7 +71,7 @@ def test_the_value_is_the_mean_in_which_judgement_counts_twice(options: dict[str
     assert len({score.value for score in overall}) == len(ITEMS)
 
 
-def test_the_model_is_open_once_and_each_response_is_read_once(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_is_opened_once_and_each_response_read_once(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     judged, overall = load_metric("judgement", **options), load_metric("overall", **options)
     assert judged.prompt.causal is overall.judgement.prompt.causal
     clear_caches()
@@ -102,7 +102,7 @@ def test_without_a_history_there_is_no_score(options: dict[str, str]) -> None:
     assert score.evidence.note == "the history is empty"
 
 
-def test_the_signature_names_what_both_metrics_depend_on(options: dict[str, str]) -> None:
+def test_the_signature_names_what_its_parts_depend_on(options: dict[str, str]) -> None:
     parts = dict(load_metric("overall", **options).signature.parts)
     for name in ("judgement", "coherence"):
         own = dict(load_metric(name, **(options if name == "judgement" else {})).signature.parts)
@@ -111,7 +111,7 @@ def test_the_signature_names_what_both_metrics_depend_on(options: dict[str, str]
 
 
 @pytest.mark.parametrize(("name", "scale", "close"), [("coherence", COHERENCE, 1e-3), ("judgement", JUDGEMENT, 0.03)])
-def test_the_scales_are_those_of_the_references_that_ship(name: str, scale: Scale, close: float) -> None:
+def test_the_scales_match_the_shipped_references(name: str, scale: Scale, close: float) -> None:
     """The scales are of all responses; 201 quantiles of 300 of them count their extremes more."""
     (reference,) = references_of(name, [SHIPPED])
     values = np.array([*reference.true, *reference.random])
@@ -119,7 +119,7 @@ def test_the_scales_are_those_of_the_references_that_ship(name: str, scale: Scal
     assert (scale.mean, scale.deviation) == (pytest.approx(odds.mean(), abs=close), pytest.approx(odds.std(), abs=close))
 
 
-def test_it_lacks_what_its_metrics_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_needs_what_its_parts_need(monkeypatch: pytest.MonkeyPatch) -> None:
     def lacking(judge: bool, encoder: bool) -> tuple[str, str]:
         monkeypatch.setattr("tacit.reasoning.metrics.judgement.has_default", lambda: judge)
         monkeypatch.setattr("tacit.reasoning.models.encoder.has_default", lambda: encoder)

@@ -76,7 +76,7 @@ def dialogue_ids(model: CausalModel, turns: list[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 50, 4096])
-def test_losses_are_the_models_own(folder: Path, batch_tokens: int) -> None:
+def test_losses_equal_those_of_the_model(folder: Path, batch_tokens: int) -> None:
     model = open_causal(folder, batch_tokens=batch_tokens)
     expected = [np.mean(own_losses(model, dialogue_ids(model, turns))) for turns in DIALOGUES]
     losses = model.losses(DIALOGUES)
@@ -85,7 +85,7 @@ def test_losses_are_the_models_own(folder: Path, batch_tokens: int) -> None:
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 50, 4096])
-def test_continuations_count_alone(folder: Path, batch_tokens: int) -> None:
+def test_only_continuations_count(folder: Path, batch_tokens: int) -> None:
     model = open_causal(folder, batch_tokens=batch_tokens)
     for ended in (True, False):
         expected = []
@@ -105,7 +105,7 @@ def test_continuations_count_alone(folder: Path, batch_tokens: int) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(dialogues=st.lists(st.lists(st.text(max_size=30), max_size=4), max_size=12))
-def test_neither_order_nor_company_moves_a_loss(gpt2_model: CausalModel, dialogues: list[list[str]]) -> None:
+def test_losses_do_not_depend_on_batch_or_order(gpt2_model: CausalModel, dialogues: list[list[str]]) -> None:
     together = gpt2_model.losses(dialogues)
     assert np.isfinite(together).all()
     assert (together >= 0).all()
@@ -128,7 +128,7 @@ def test_no_turns_are_one_empty_turn(gpt2_model: CausalModel) -> None:
     assert gpt2_model.continuation_losses([[]], ["hi"])[0] == pytest.approx(gpt2_model.losses([["hi"]])[0], abs=1e-5)
 
 
-def test_equal_dialogues_are_worked_out_once(gpt2_model: CausalModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_dialogues_are_computed_once(gpt2_model: CausalModel, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = 0
     body = gpt2_model.body
 
@@ -181,7 +181,7 @@ def test_older_files_open_too(gpt2: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(open_causal(tmp_path).losses(DIALOGUES), model.losses(DIALOGUES), rtol=0, atol=1e-6)
 
 
-def test_half_precision_only_when_asked_for(gpt2: Path) -> None:
+def test_half_precision_only_if_requested(gpt2: Path) -> None:
     import torch
 
     assert open_causal(gpt2).model.dtype is torch.float32
@@ -211,7 +211,7 @@ def test_wrong_texts_are_refused(gpt2_model: CausalModel) -> None:
         gpt2_model.continuation_losses([[], []], ["hi"])
 
 
-def test_what_is_no_model_says_so(gpt2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_models_are_one_sentence(gpt2: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ModelError, match="HF_HUB_OFFLINE forbids"):
@@ -247,7 +247,7 @@ def test_a_missing_extra_is_named(model: str, extra: str, monkeypatch: pytest.Mo
         open_causal(model)
 
 
-def test_the_room_is_entered_without_torch() -> None:
+def test_the_module_is_imported_without_torch() -> None:
     program = (
         "import sys, tacit.reasoning.models.causal_lm; print({'torch', 'transformers', 'huggingface_hub'} & set(sys.modules))"
     )
@@ -255,7 +255,7 @@ def test_the_room_is_entered_without_torch() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_a_gguf_file_is_the_model_that_it_was_made_of(
+def test_a_gguf_file_equals_its_original_model(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("gguf")

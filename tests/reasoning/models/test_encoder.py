@@ -62,7 +62,7 @@ def runs(encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("modes", [("mean",), ("cls",), ("max",), ("cls", "max", "mean"), ()])
 @pytest.mark.parametrize("length", [8, 64])
-def test_embeddings_are_those_of_sentence_transformers(modes: tuple[str, ...], length: int, tmp_path: Path) -> None:
+def test_embeddings_equal_sentence_transformers(modes: tuple[str, ...], length: int, tmp_path: Path) -> None:
     library = pytest.importorskip("sentence_transformers")
     where = save_tiny_encoder(tmp_path / "model", modes=modes, length=length)
     expected = library.SentenceTransformer(str(where)).encode(TEXTS, normalize_embeddings=True)
@@ -73,7 +73,7 @@ def test_embeddings_are_those_of_sentence_transformers(modes: tuple[str, ...], l
     np.testing.assert_allclose(vectors, expected, rtol=0, atol=2e-6)
 
 
-def test_the_real_encoder_gives_what_its_library_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_real_encoder_equals_sentence_transformers(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec(room.OFFLINE_PACKAGE) is None:
         pytest.skip("needs pip install 'tacit-kg[minilm]'")
     monkeypatch.delitem(sys.modules, room.OFFLINE_PACKAGE, raising=False)
@@ -85,7 +85,7 @@ def test_the_real_encoder_gives_what_its_library_gives(monkeypatch: pytest.Monke
     assert room.OFFLINE_PACKAGE not in sys.modules
 
 
-def test_pooling_looks_at_tokens_and_not_at_padding(tiny: TextEncoder) -> None:
+def test_pooling_ignores_padding(tiny: TextEncoder) -> None:
     import torch
 
     for text in TEXTS:
@@ -100,7 +100,7 @@ def test_pooling_looks_at_tokens_and_not_at_padding(tiny: TextEncoder) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=40), max_size=12))
-def test_neither_order_nor_company_moves_a_vector(folder: Path, texts: list[str]) -> None:
+def test_vectors_do_not_depend_on_batch_or_order(folder: Path, texts: list[str]) -> None:
     close_encoders()
     encoder = open_encoder(folder, cache_size=0, batch_tokens=30)
     together = encoder.pooled(texts)
@@ -110,7 +110,7 @@ def test_neither_order_nor_company_moves_a_vector(folder: Path, texts: list[str]
         np.testing.assert_allclose(encoder.pooled([text])[0], vector, rtol=0, atol=1e-5)
 
 
-def test_each_distinct_text_is_encoded_once_for_all_who_ask(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_distinct_text_is_encoded_once_for_all_users(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = open_encoder(folder)
     sizes = runs(encoder, monkeypatch)
     encoder.encode(TEXTS)
@@ -122,7 +122,7 @@ def test_each_distinct_text_is_encoded_once_for_all_who_ask(folder: Path, monkey
     assert sum(sizes) == len(set(TEXTS)) + 1
 
 
-def test_memory_is_bounded_and_grows_when_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_bounded_and_grows_on_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = open_encoder(folder, cache_size=2)
     sizes = runs(encoder, monkeypatch)
     encoder.encode(["a", "b", "c"])
@@ -139,7 +139,7 @@ def test_memory_is_bounded_and_grows_when_asked(folder: Path, monkeypatch: pytes
     assert sum(sizes) == before
 
 
-def test_threads_share_one_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_share_one_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = open_encoder(folder)
     sizes = runs(encoder, monkeypatch)
     threads = [threading.Thread(target=encoder.encode, args=(TEXTS,)) for _ in range(4)]
@@ -150,7 +150,7 @@ def test_threads_share_one_memory(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert sum(sizes) == len(set(TEXTS))
 
 
-def test_equal_files_sign_alike_and_others_do_not(folder: Path, tmp_path: Path) -> None:
+def test_signatures_depend_on_the_content_of_files(folder: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps(config | {"_name_or_path": "somewhere", "transformers_version": "1.0"}))
@@ -169,12 +169,12 @@ def test_progress_counts_texts(folder: Path) -> None:
     assert len(progress_calls) > 1
 
 
-def test_no_texts_are_no_rows(tiny: TextEncoder) -> None:
+def test_without_texts_there_are_no_rows(tiny: TextEncoder) -> None:
     assert tiny.encode([]).shape == (0, tiny.dimension)
     assert tiny.pooled([]).shape == (0, 3 * tiny.width)
 
 
-def test_what_makes_no_sense_is_said(folder: Path, tiny: TextEncoder, tmp_path: Path) -> None:
+def test_invalid_arguments_are_one_sentence(folder: Path, tiny: TextEncoder, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="list of texts"):
         tiny.encode("one text")
     with pytest.raises(InputError, match="list of texts"):
@@ -228,14 +228,14 @@ def test_the_package_is_read_as_data(packed: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
-def test_other_bytes_in_the_package_are_refused(packed: Path, name: str) -> None:
+def test_a_package_with_other_weights_is_refused(packed: Path, name: str) -> None:
     data = (packed / name).read_bytes()
     (packed / name).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(ModelError, match=rf"^{name} in .* is not the file of sentence-transformers/all-MiniLM-L6-v2 \(sha256"):
         open_encoder()
 
 
-def test_the_hubs_copy_comes_first_and_signs_alike(packed: Path, folder: Path, tmp_path: Path) -> None:
+def test_a_cached_hub_copy_comes_first_with_the_same_signature(packed: Path, folder: Path, tmp_path: Path) -> None:
     own = open_encoder().signature
     close_encoders()
     there = cached(folder, tmp_path / "cache")
@@ -244,7 +244,7 @@ def test_the_hubs_copy_comes_first_and_signs_alike(packed: Path, folder: Path, t
     assert encoder.signature == own
 
 
-def test_a_hub_in_reach_comes_before_the_package(
+def test_an_available_hub_comes_before_the_package(
     packed: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tacit.reasoning.models import hub
@@ -256,13 +256,15 @@ def test_a_hub_in_reach_comes_before_the_package(
     assert patience == [1.0]
 
 
-def test_other_bytes_in_the_cache_are_passed_over(packed: Path, folder: Path, tmp_path: Path) -> None:
+def test_a_cached_copy_with_other_weights_is_skipped(packed: Path, folder: Path, tmp_path: Path) -> None:
     there = cached(folder, tmp_path / "cache")
     (there / "tokenizer.json").write_text("{}", encoding="utf-8")
     assert find_encoder().folder == packed
 
 
-def test_without_the_package_the_hub_is_asked_and_the_way_out_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_package_the_hub_is_tried_and_the_error_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     import huggingface_hub.constants
 
     monkeypatch.setattr(room, "OFFLINE_PACKAGE", "no_such_package")
@@ -292,7 +294,7 @@ def cost(batches: list[list[int]], max_tokens: int) -> float:
 
 
 @given(LENGTHS, ROOM)
-def test_every_text_is_in_one_batch_that_has_room_for_it(lengths: list[int], capacity: int) -> None:
+def test_every_text_is_in_one_batch_within_its_capacity(lengths: list[int], capacity: int) -> None:
     batches = together(lengths, capacity)
     order = [index for batch in batches for index in batch]
     assert sorted(order) == list(range(len(lengths)))
@@ -301,7 +303,7 @@ def test_every_text_is_in_one_batch_that_has_room_for_it(lengths: list[int], cap
 
 
 @given(LENGTHS.map(lambda lengths: [length + 1 for length in lengths]), st.integers(13, 60))
-def test_no_cut_between_lengths_is_cheaper(lengths: list[int], capacity: int) -> None:
+def test_batches_have_the_lowest_cost(lengths: list[int], capacity: int) -> None:
     descending = sorted(lengths, reverse=True)
     batches = [[lengths[index] for index in batch] for batch in together(lengths, capacity)]
     between = [index for index in range(1, len(descending)) if descending[index] != descending[index - 1]]
@@ -316,7 +318,7 @@ def test_no_cut_between_lengths_is_cheaper(lengths: list[int], capacity: int) ->
             assert cost(batches, capacity) <= other + 1e-9
 
 
-def test_texts_of_very_different_lengths_run_apart_and_of_like_length_together() -> None:
+def test_texts_are_batched_by_length() -> None:
     assert together([4, 100, 5, 98], 1000) == [[1, 3], [2, 0]]
     assert together([7] * 5, 14) == [[0, 1], [2, 3], [4]]
     assert together([], 10) == []

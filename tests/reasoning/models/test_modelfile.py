@@ -10,7 +10,7 @@ from tacit.graph.errors import ModelError
 from tacit.reasoning.models.modelfile import arrays_in, pack, read_model, unpack
 
 
-def test_arrays_and_description_come_back_and_equal_ones_give_equal_bytes() -> None:
+def test_files_round_trip_and_are_deterministic() -> None:
     arrays = {"b": np.arange(6, dtype=np.float32).reshape(2, 3).T, "a": np.array([1, 2], dtype=np.int64)}
     data = pack(arrays, {"format": "kind", "version": 1, "z": 1.5, "a": "ü"})
     assert data == pack(dict(reversed(arrays.items())), {"a": "ü", "z": 1.5, "version": 1, "format": "kind"})
@@ -36,7 +36,7 @@ def test_foreign_and_damaged_files_are_named(data: bytes, reason: str) -> None:
         unpack(data, "kind", 1)
 
 
-def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+def test_unreadable_files_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"12345")
     with pytest.raises(ModelError, match=r"large is larger than any probe; give one that tacit train llm-probe wrote$"):
         read_model(tmp_path / "large", "f", "probe", "tacit train llm-probe", 4)

@@ -48,7 +48,7 @@ def whole(causal: CausalModel, ids: Sequence[int]) -> Any:
 
 @pytest.mark.parametrize("batch_tokens", [1, 12, 1000])
 @pytest.mark.parametrize("start", [START, ()])
-def test_ends_are_those_of_each_text_alone(
+def test_final_states_equal_those_of_each_text_alone(
     causal: CausalModel, start: tuple[int, ...], batch_tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(causal, "batch_tokens", batch_tokens)
@@ -67,7 +67,7 @@ def test_ends_are_those_of_each_text_alone(
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 1000])
-def test_losses_are_those_of_each_text_alone(causal: CausalModel, batch_tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_equal_those_of_each_text_alone(causal: CausalModel, batch_tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(causal, "batch_tokens", batch_tokens)
     counted = [len(row) - index % 2 for index, (_, row) in enumerate(ROWS)]
     reader = PackedReader(causal)
@@ -81,7 +81,7 @@ def test_losses_are_those_of_each_text_alone(causal: CausalModel, batch_tokens: 
         assert losses[1] == counted[1] == 0
 
 
-def test_in_half_precision_no_batch_moves_a_bit(half: CausalModel) -> None:
+def test_in_half_precision_results_do_not_depend_on_the_batch(half: CausalModel) -> None:
     random = np.random.default_rng(0)
     prefixes = [tuple(random.integers(0, 300, size).tolist()) for size in (3, 70, 140, 9)]
     rows = [(index % 4, tuple(random.integers(0, 300, size).tolist())) for index, size in enumerate(random.integers(1, 60, 24))]
@@ -96,7 +96,7 @@ def test_in_half_precision_no_batch_moves_a_bit(half: CausalModel) -> None:
     np.testing.assert_array_equal(together.losses, np.concatenate([position.losses for position in alone]))
 
 
-def test_what_is_changed_in_the_model_is_put_back(half: CausalModel) -> None:
+def test_changes_of_the_model_are_undone(half: CausalModel) -> None:
     before = (half.model.config._attn_implementation, whole(half, [1, 2, 3]).logits)
     reader = PackedReader(half)
     with pytest.raises(IndexError):

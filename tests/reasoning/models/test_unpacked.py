@@ -46,7 +46,7 @@ def same(causal: CausalModel, other: CausalModel) -> bool:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_the_second_opening_reads_the_copy(file: Path, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_opening_reads_the_unpacked_copy(file: Path, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         first = open_causal(file, dtype=dtype)
     assert [copy.name for copy in copies(file)] == [f"{first.files.digest}-{dtype}"]
@@ -71,7 +71,7 @@ class Damage(NamedTuple):
 
 
 @pytest.mark.parametrize("damage", [Damage("model.safetensors", None), Damage(HEADER, b""), Damage("tokenizer.json", b"{}")])
-def test_a_damaged_copy_is_made_again(file: Path, damage: Damage) -> None:
+def test_a_damaged_copy_is_replaced(file: Path, damage: Damage) -> None:
     with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         first = open_causal(file)
     path = copies(file)[0] / damage.name
@@ -83,7 +83,7 @@ def test_a_damaged_copy_is_made_again(file: Path, damage: Damage) -> None:
     assert same(first, open_causal(file))
 
 
-def test_a_copy_of_another_version_of_transformers_is_made_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_of_another_transformers_version_is_replaced(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(RuntimeWarning, match=STORED_WARNING):
         open_causal(file)
     monkeypatch.setattr("transformers.__version__", "99.0")

@@ -33,11 +33,11 @@ FIFTEEN = "Tracy went to the mall with a friend and they were seen by other rela
         (" . ", Left.BLANK),
     ],
 )
-def test_what_becomes_a_prompt(context: str, left: Left | None) -> None:
+def test_selection_of_prompts(context: str, left: Left | None) -> None:
     assert PromptFilter().judge(context).left == left
 
 
-def test_a_context_is_kept_once_and_names_are_in_order() -> None:
+def test_contexts_are_distinct_and_names_in_order() -> None:
     chosen = PromptFilter()
     first, again = chosen.judged(["Jordan  met Alex, and Jordan left.", "jordan met Alex and Jordan left!"])
     assert (first.text, first.names, first.left) == ("Jordan met Alex, and Jordan left.", ("Jordan", "Alex"), None)

@@ -29,7 +29,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "gemma2"])
-def test_a_sample_is_the_same_in_every_batch(kind: str, tmp_path: Path) -> None:
+def test_samples_do_not_depend_on_the_batch(kind: str, tmp_path: Path) -> None:
     folder = save_tiny_causal(tmp_path / "tiny", kind=kind, initializer_range=0.1)
     together = list(open_responder(folder, batch_size=7, max_tokens=8).respond(HISTORIES, 2))
     alone = open_responder(folder, batch_size=1, max_tokens=8)
@@ -51,7 +51,7 @@ def test_tokens_are_drawn_from_the_nucleus_in_proportion(model: Path) -> None:
     assert responder._draw(logits, noise + np.array([0.0, 0.1, 0.0, 0.0]), 1e-3) == 1
 
 
-def test_perplexity_is_that_of_each_turn_alone(model: Path) -> None:
+def test_perplexity_equals_that_of_each_turn_alone(model: Path) -> None:
     import torch
 
     responder = open_responder(model)
@@ -69,7 +69,7 @@ def test_perplexity_is_that_of_each_turn_alone(model: Path) -> None:
     assert low <= perplexity.value <= high
 
 
-def test_a_long_history_loses_its_beginning_and_a_long_turn_its_end(model: Path) -> None:
+def test_long_histories_lose_their_beginning_and_long_turns_their_end(model: Path) -> None:
     responder = open_responder(model)
     ((ids, start),) = coded(responder.model, [Turn(["dog " * 200, "sea " * 200], "beach " * 200)])
     assert len(ids) == responder.model.max_length == 96
@@ -77,11 +77,11 @@ def test_a_long_history_loses_its_beginning_and_a_long_turn_its_end(model: Path)
     assert len(next(open_responder(model, max_tokens=30).respond([["sea " * 200]], 1))) == 1
 
 
-def test_ranks_share_ties_and_put_what_cannot_be_judged_last() -> None:
+def test_ties_share_ranks_and_unjudged_samples_come_last() -> None:
     assert ranked([0.5, math.nan, 0.9, 0.5]).tolist() == [2.5, 4.0, 1.0, 2.5]
 
 
-def test_the_best_sample_comes_with_its_edges(sample_graph: Any) -> None:
+def test_the_best_sample_has_its_evidence(sample_graph: Any) -> None:
     with Reasoner(sample_graph, ["grounding", "length"]) as reasoner:
         (reranked,) = rerank(
             reasoner, [(["My dog was alone all day."], ["Hello.", "Take him for a walk in the park!", "Hello."])]
@@ -93,7 +93,7 @@ def test_the_best_sample_comes_with_its_edges(sample_graph: Any) -> None:
             list(rerank(reasoner, [(["Hello."], [])]))
 
 
-def test_histories_ranked_together_are_ranked_as_alone(sample_graph: Any) -> None:
+def test_rankings_do_not_depend_on_the_batch(sample_graph: Any) -> None:
     """By `coherence`, which reads texts in batches, and `grounding`."""
     rows = [
         (["My dog was alone all day."], ["The stock market fell.", "Take him for a walk in the park!"]),
@@ -117,7 +117,7 @@ def test_histories_ranked_together_are_ranked_as_alone(sample_graph: Any) -> Non
             list(rerank(reasoner, [*rows, (["Hello."], [])]))
 
 
-def test_what_cannot_be_answered_is_refused(model: Path, tmp_path: Path) -> None:
+def test_invalid_input_is_refused(model: Path, tmp_path: Path) -> None:
     responder = open_responder(model)
     for history in ([], ["  "]):
         with pytest.raises(InputError, match="the history is empty, so there is nothing to respond to"):

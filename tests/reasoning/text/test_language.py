@@ -40,7 +40,7 @@ def test_split_clitics_are_joined(text: str, joined: str) -> None:
 
 
 @given(TEXTS)
-def test_joining_keeps_every_sign_where_it_was(text: str) -> None:
+def test_joining_keeps_offsets(text: str) -> None:
     joined, offsets = prepare(text)
     if offsets is None:
         assert joined == text
@@ -103,12 +103,12 @@ def plainly(nlp: spacy.language.Language, text: str) -> list[Token]:
     return token_texts
 
 
-def test_the_analysis_is_that_of_the_bare_pipeline(analyser: SpacyAnalyser) -> None:
+def test_the_analysis_equals_the_bare_pipeline(analyser: SpacyAnalyser) -> None:
     nlp = spacy.load(SHIPPED)
     assert analyser.analyse(SENTENCES) == [plainly(nlp, text) for text in SENTENCES]
 
 
-def test_a_lemmatizer_that_may_look_beyond_the_word_is_asked_for_each() -> None:
+def test_context_dependent_lemmatizers_run_for_each_word() -> None:
     class Own(EnglishLemmatizer):
         def rule_lemmatize(self, token: spacy.tokens.Token) -> list[str]:
             return [str(token.i)]
@@ -122,7 +122,7 @@ def test_a_lemmatizer_that_may_look_beyond_the_word_is_asked_for_each() -> None:
     assert [token.lemma for token in SpacyAnalyser(nlp, "0").analyse(["dog dog dog"])[0]] == ["0", "1", "2"]
 
 
-def test_words_are_forgotten_and_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clearing_the_vocabulary_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{sentence} {' '.join(f'word{n}x{m}' for m in range(8))}" for n in range(60) for sentence in SENTENCES]
     keeping = load_pipeline()
     expected = keeping.analyse(texts)
@@ -138,7 +138,7 @@ def test_words_are_forgotten_and_nothing_changes(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("run", ["(", "(!", "é", "dog-", "a.", "http://", "'", "😀", "don't", "’ ll "])
-def test_runs_without_white_space_take_no_time(analyser: SpacyAnalyser, run: str) -> None:
+def test_long_runs_without_white_space_are_fast(analyser: SpacyAnalyser, run: str) -> None:
     text = (run * 20_000)[:20_000]
     start = time.process_time()
     tokens = analyser.analyse([text])[0]
@@ -214,7 +214,7 @@ def test_spacy_comes_without_its_command_line_which_can_be_imported_later() -> N
     assert done.stdout.split() == ["False", "True", "True", "True"]
 
 
-def test_the_tokenizer_is_the_one_that_spacy_makes() -> None:
+def test_the_tokenizer_equals_that_of_spacy() -> None:
     plain, ours = spacy.load(SHIPPED).tokenizer, load_pipeline().nlp.tokenizer
     assert ours.rules == plain.rules
     for text in ("I'm gonna tell 'em: U.S. 10km (e.g. http://a.bc/d?e) costs $5.99/day :-) isn't it?", "cannot", "", "a\u00a0b"):

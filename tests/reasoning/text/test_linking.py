@@ -47,11 +47,11 @@ def mentions_in(linker: Linker, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "mentions"), TABLE)
-def test_table(graph: KnowledgeGraph, analyser: SpacyAnalyser, text: str, mentions: list[str]) -> None:
+def test_linking_by_hand(graph: KnowledgeGraph, analyser: SpacyAnalyser, text: str, mentions: list[str]) -> None:
     assert mentions_in(Linker(graph, analyser), text) == mentions
 
 
-def test_a_mention_knows_its_lemma_and_part_of_speech(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_mentions_have_lemma_and_part_of_speech(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     (mention,) = Linker(oracle, analyser).link("two Hot dogs")
     assert mention.to_dict() == {
         "start": 4,
@@ -140,7 +140,7 @@ def test_single_words_are_those_that_the_graph_resolves(
         assert [tuple(mention.to_dict().values()) for mention in mentions] == expected
 
 
-def test_utterances_are_analysed_once_and_forgotten_in_time(oracle: OracleGraph) -> None:
+def test_utterances_are_analysed_once_in_a_bounded_cache(oracle: OracleGraph) -> None:
     splitter = Splitter()
     linker = Linker(oracle, splitter, cache_size=2)
     assert linker.link_batch(["dog", "cat", "dog"]) == [linker.link("dog"), linker.link("cat"), linker.link("dog")]

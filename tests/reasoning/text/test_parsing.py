@@ -16,7 +16,7 @@ def parser() -> Parser:
     return open_parser()
 
 
-def test_it_is_spacys_own_parse(parser: Parser) -> None:
+def test_parses_equal_spacy(parser: Parser) -> None:
     text = "My brother won the lottery because he bought a ticket. Did you know?"
     doc = spacy.load(SHIPPED)(text)
     for word, token in zip(parser.parse_batch([text])[0], doc, strict=True):
@@ -26,7 +26,7 @@ def test_it_is_spacys_own_parse(parser: Parser) -> None:
     assert [word.sentence for word in parser.parse_batch([text])[0]] == [0] * 11 + [1] * 4
 
 
-def test_white_space_is_left_out_and_offsets_stay(parser: Parser) -> None:
+def test_white_space_is_skipped_and_offsets_kept(parser: Parser) -> None:
     text = "  I  don ’ t \n know   him ."
     words = parser.parse_batch([text])[0]
     assert [word.text for word in words] == ["I", "do", "n’t", "know", "him", "."]
@@ -50,7 +50,7 @@ def test_heads_are_words_and_every_sentence_has_a_root(text: str) -> None:
     assert [word.sentence for word in words] == sorted(word.sentence for word in words)
 
 
-def test_forgetting_words_changes_no_parse(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clearing_the_vocabulary_changes_no_parse(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"I met qx{number}zz in the old town and she was happy." for number in range(40)]
     expected = Parser(parser.nlp, "0").parse_batch(texts)
     monkeypatch.setattr(spacy_pipeline, "_PERMANENT_WORDS", 0)

@@ -31,38 +31,38 @@ def test_short_turns_pass(text: str) -> None:
         "Have you been to the Musée d'Orsay in Paris?", "call me at 555 0123 4567 89", "U r right , my bday is 2moro",
     ],
 )  # fmt: skip
-def test_what_people_say_passes_with_its_slang_typos_names_and_numbers(text: str) -> None:
+def test_slang_typos_names_and_numbers_pass(text: str) -> None:
     assert unreadable(text) == ""
 
 
 @pytest.mark.parametrize("language", CASES["foreign"])
-def test_other_languages_are_told(language: str) -> None:
+def test_other_languages_are_detected(language: str) -> None:
     for text in CASES["foreign"][language]:
         assert unreadable(text) in (FOREIGN, KEYS), text
 
 
-def test_other_languages_and_typed_keys_are_told_that_nobody_looked_at_before() -> None:
+def test_unseen_languages_and_random_keys_are_detected() -> None:
     foreign = [text for texts in CASES["foreign, confirming"].values() for text in texts]
     assert sum(not unreadable(text) for text in foreign) <= 2
     assert sum(not unreadable(text) for text in CASES["mash, confirming"]) <= 1
 
 
-def test_typed_keys_are_told() -> None:
+def test_random_keys_are_detected() -> None:
     missed = [text for text in CASES["mash"] if unreadable(text) != KEYS]
     assert len(missed) <= 2, missed
 
 
 @pytest.mark.parametrize("text", [*CASES["stuffed"], "bone " * 20, "movie actor director film award oscar winner"])
-def test_rows_of_keywords_are_told(text: str) -> None:
+def test_keyword_lists_are_detected(text: str) -> None:
     assert unreadable(text) == KEYWORDS
 
 
 @pytest.mark.parametrize("text", [*CASES["silent"], " \n\t", "。、！", "“…”"])
-def test_nothing_said_is_told(text: str) -> None:
+def test_empty_texts_are_detected(text: str) -> None:
     assert unreadable(text) == BLANK
 
 
-def test_the_turn_before_the_response_has_to_be_read_too() -> None:
+def test_the_turn_before_the_response_is_checked_too() -> None:
     assert why_not([], "I have a dog.") == ""
     assert why_not(["Hola, me gusta mucho la playa de mi pueblo.", "Do you speak English?"], "I do.") == ""
     assert why_not(["How are you?", " ", "..."], "I'm fine.") == ""
@@ -74,7 +74,7 @@ def test_the_turn_before_the_response_has_to_be_read_too() -> None:
 
 
 @given(st.text(max_size=60))
-def test_any_text_gets_an_answer(text: str) -> None:
+def test_any_text_is_checked(text: str) -> None:
     assert unreadable(text) in ("", BLANK, FOREIGN, KEYS, KEYWORDS)
     assert unreadable(text) == unreadable.__wrapped__(text)
 

@@ -46,7 +46,7 @@ SHIPPED = sorted(path for path in REASONING.rglob("README.md") if "cards" not in
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.relative_to(REASONING).as_posix())
-def test_the_hub_reads_the_metadata_of_every_shipped_card(path: Path) -> None:
+def test_huggingface_hub_reads_the_metadata_of_every_shipped_card(path: Path) -> None:
     hub = pytest.importorskip("huggingface_hub")
     metadata = hub.ModelCard(path.read_text(encoding="utf-8")).data
     assert metadata.library_name == metadata.tags[0] == "tacit"

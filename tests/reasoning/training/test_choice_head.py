@@ -90,7 +90,7 @@ def test_dialogues_that_share_turns_are_one_group() -> None:
     assert [instance.id for instance in apart_from(rows, [["no", "It is far to go there"]])] == ["a", "b", "a"]
 
 
-def test_no_model_has_seen_what_it_judges() -> None:
+def test_models_are_measured_on_held_out_dialogues() -> None:
     """Choices with words of their own are told apart by a model that was fitted to their dialogue, and by no other."""
     rows = [Instance(f"d{n}", ["A: hi"], "hi", "cause", [f"w{chr(97 + n)} x", f"v{chr(97 + n)} x"], (n % 2,)) for n in range(20)]
     own = Limits(least=1, dialogues=1)
@@ -146,7 +146,7 @@ def test_heads_for_each_choice_of_judges(tmp_path: Path) -> None:
         )
 
 
-def test_a_measurement_continues(tmp_path: Path) -> None:
+def test_an_interrupted_measurement_continues(tmp_path: Path) -> None:
     folder, calls = tmp_path / "values", []
 
     class Counting(AnswerOnly):
@@ -166,7 +166,7 @@ def test_a_measurement_continues(tmp_path: Path) -> None:
     assert not calls
 
 
-def test_the_heads_that_ship() -> None:
+def test_the_shipped_heads() -> None:
     heads = shipped_heads()
     assert (SHIPPED / "README.md").read_text(encoding="utf-8") == choice_head_card(heads, path=None)
     assert heads.facts["limits"] == {"least": 10, "dialogues": 5, "penalty": 2.0}

@@ -33,7 +33,7 @@ ROWS = [
     for number in range(4) for answer, name in enumerate(NAMES)
 ]  # fmt: skip
 SENTENCES = [
-    *(f" {instance.question.text} \\n target: {instance.target} \\n (0) (1) context: {' <utt> '.join(instance.dialogue)}" for instance in ROWS[:2]),
+    *(f" {row.question.text} \\n target: {row.target} \\n (0) (1) context: {' <utt> '.join(row.dialogue)}" for row in ROWS[:2]),
     *CHOICES, *(question.text for question in QUESTIONS),
 ]  # fmt: skip
 QUICK = CiceroRecipe(epochs=20, rate=1e-2, checkpoint_every=10, optimizer="adamw")
@@ -50,7 +50,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
-def test_the_recipe_is_that_of_the_paper() -> None:
+def test_the_recipe_follows_the_paper() -> None:
     recipe = open_recipe("cicero", "paper")
     assert (recipe.optimizer, recipe.rate, recipe.batch_size, recipe.epochs, recipe.source) == ("adafactor", 5e-6, 4, 5, 512)
 
@@ -139,7 +139,7 @@ def replace_choices(instance: Instance, choices: list[str], correct: tuple[int, 
     return Instance(instance.id, instance.dialogue, instance.target, instance.question, choices, correct)
 
 
-def test_one_seed_is_one_model_and_a_kill_changes_nothing(models: dict[str, Path], tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_models_even_after_a_kill(models: dict[str, Path], tmp_path: Path) -> None:
     class Killed(Exception):
         pass
 
@@ -156,7 +156,7 @@ def test_one_seed_is_one_model_and_a_kill_changes_nothing(models: dict[str, Path
     assert (tmp_path / "model" / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
 
 
-def test_what_cannot_be_trained_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
+def test_invalid_training_data_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
     blind = Instance("d", ["A: hi"], "hi", "cause", ["a", "b"])
     for rows, model, recipe, task, error, sentence in (
         (ROWS, "seq2seq", QUICK, "guess", InputError, "unknown task 'guess'; choose from generate, choose"),

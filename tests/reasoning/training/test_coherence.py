@@ -37,11 +37,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("testing-stuff", "testing-stuff"), ("7", "7"), ("mutual", "mutual"),
     ],
 )  # fmt: skip
-def test_files_of_one_corpus_are_known_by_their_names(name: str, corpus: str) -> None:
+def test_files_of_one_corpus_are_recognised_by_their_names(name: str, corpus: str) -> None:
     assert corpus_of(name) == corpus
 
 
-def test_dialogues_are_taken_once_and_never_when_they_will_be_measured_on() -> None:
+def test_duplicate_and_evaluation_dialogues_are_excluded() -> None:
     long = "I 'd like a table for two , please ."
     corpora = {
         "one": [["Hi", "Hello"], ["hi !", "  hello"], ["hi", ""], ["hi"], ["x", long.upper(), "y"], ["x", " ", "z"]],
@@ -66,7 +66,7 @@ def test_a_tenth_is_held_out_of_each_corpus() -> None:
             hold_out(too_few, np.random.default_rng(0))
 
 
-def test_contrasts_are_true_random_and_copied() -> None:
+def test_contrasts_are_true_random_and_repeated_responses() -> None:
     dialogues = [tuple(f"dialogue {number} turn {turn} of five words or more" for turn in range(4)) for number in range(300)]
     drawn = contrasts(dialogues, 0.5, np.random.default_rng(0))
     true = [item for item, label in zip(drawn.items, drawn.labels, strict=True) if label]
@@ -120,7 +120,7 @@ def test_with_more_weight_for_similarity_the_log_odds_and_repetition_are_fitted_
     assert all(loss(*(refitted + sign * 0.05 * step)) > loss(*refitted) for step in np.eye(3) for sign in (1, -1))
 
 
-def test_copies_stay_below_true_responses_when_similarity_weighs_more() -> None:
+def test_repetitions_stay_below_true_responses_with_more_similarity() -> None:
     random = np.random.default_rng(0)
     similar = np.concatenate([random.normal(0.5, 0.1, 300), random.normal(0.3, 0.1, 300), np.ones(60)])
     copied = np.repeat([0.0, 1.0], [600, 60])
@@ -139,7 +139,7 @@ def losses(logits: np.ndarray) -> float:
     return float(np.mean(np.log(np.exp(shifted).sum(axis=1)) - np.diag(shifted)))
 
 
-def test_the_heads_loss_by_hand() -> None:
+def test_loss_of_the_head_by_hand() -> None:
     import torch
 
     random = np.random.default_rng(0)
@@ -161,7 +161,7 @@ def test_the_heads_loss_by_hand() -> None:
     assert float(towers.loss(standard, rows).detach()) == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_head_learns_which_response_is_whose() -> None:
+def test_a_head_learns_to_match_responses() -> None:
     random = np.random.default_rng(0)
     contexts = random.normal(size=(300, 12))
     turned = contexts @ np.linalg.qr(random.normal(size=(12, 12)))[0]
@@ -185,7 +185,7 @@ def test_a_head_learns_which_response_is_whose() -> None:
     assert progress_calls[-1] == (300, 300)
 
 
-def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_checkpoints(folder: Path, tmp_path: Path) -> None:
     corpora = {"one": tiny_dialogues(60, only="pets"), "two": tiny_dialogues(60, seed=1, only="talk")}
     digests = []
     for number, seed in enumerate((0, 0, 1)):
@@ -212,14 +212,14 @@ def test_one_seed_is_one_checkpoint(folder: Path, tmp_path: Path) -> None:
     assert facts["areas"]["association"] > facts["areas of parts trained without the corpus"]["association"]
 
 
-def test_weighing_near_asks_nothing_of_strangers(folder: Path, tmp_path: Path) -> None:
+def test_cross_corpus_weights_can_be_disabled(folder: Path, tmp_path: Path) -> None:
     corpora = {"one": tiny_dialogues(40), "two": tiny_dialogues(40, seed=1)}
     near = CoherenceRecipe(head=TINY.head, cross_corpus_weights=False)
     header = train_coherence(corpora, open_encoder(folder), tmp_path, recipe=near)
     assert header["facts"]["areas of parts trained without the corpus"] is None
 
 
-def test_many_texts_are_encoded_as_one_by_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batched_encoding_equals_single_encoding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tacit.reasoning.training import corpora as room
 
     monkeypatch.setattr(room, "_CHUNK", 7)

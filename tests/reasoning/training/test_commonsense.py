@@ -52,7 +52,7 @@ def rated(number: int = 120, seed: int = 0, noise: float = 0.3) -> list[RatedRes
     ]
 
 
-def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
+def test_a_learnable_signal_is_measured_on_unseen_responses() -> None:
     progress_calls: list[tuple[str, int, int]] = []
     trained = train_commonsense(
         rated(),
@@ -80,7 +80,7 @@ def test_what_can_be_learnt_is_measured_on_unseen_responses() -> None:
     assert all(call[1] == call[2] for call in (next(s for s in reversed(progress_calls) if s[0] == stage) for stage in stages))
 
 
-def test_where_nothing_can_be_learnt_nothing_is_found() -> None:
+def test_without_a_signal_no_correlation_is_found() -> None:
     correlations = []
     recipe = CommonsenseRecipe(folds=5, networks=QUICK, resamples=1)
     for seed in range(4):
@@ -90,7 +90,7 @@ def test_where_nothing_can_be_learnt_nothing_is_found() -> None:
     assert abs(np.mean(correlations)) < 0.2
 
 
-def test_one_seed_one_model_and_one_measure() -> None:
+def test_equal_seeds_give_equal_models_and_figures() -> None:
     files = []
     for seed in (0, 0, 1):
         trained = train_commonsense(rated(60), Lengths(), CommonsenseRecipe(folds=3, networks=QUICK, resamples=50, seed=seed))
@@ -121,7 +121,7 @@ def test_an_interrupted_training_continues_to_the_same_model(stage: str, step: i
     assert sum(computed) == 60
 
 
-def test_no_prediction_comes_from_a_model_that_saw_the_response() -> None:
+def test_predictions_come_from_models_that_did_not_see_the_response() -> None:
     values = np.arange(60.0)[:, None]
     ratings = np.zeros(60)
     ratings[7] = 1000.0
@@ -132,7 +132,7 @@ def test_no_prediction_comes_from_a_model_that_saw_the_response() -> None:
     assert np.isnan(np.delete(predictions, [7, 8])).all()
 
 
-def test_random_splits_average_what_is_predicted_twice() -> None:
+def test_random_splits_average_repeated_predictions() -> None:
     trained = train_commonsense(
         rated(), Lengths(), CommonsenseRecipe(folds=0, shares=(0.6, 0.2, 0.2), rounds=4, networks=QUICK, resamples=50)
     )
@@ -165,13 +165,13 @@ def test_conversations_are_never_divided() -> None:
         ([], "0 judgements are too few"),
     ],
 )
-def test_ratings_that_teach_nothing(ratings: list[float], message: str) -> None:
+def test_constant_ratings_are_refused(ratings: list[float], message: str) -> None:
     items = [RatedResponse((f"h {index}",), "x", rating) for index, rating in enumerate(ratings)]
     with pytest.raises(InputError, match=message):
         train_commonsense(items, Lengths())
 
 
-def test_nearly_constant_ratings_and_few_judgements_are_managed_without_a_warning() -> None:
+def test_nearly_constant_and_few_ratings_give_no_warning() -> None:
     items = [RatedResponse((f"h {index}",), "x " * index, float(index == 3)) for index in range(30)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -185,7 +185,7 @@ def test_one_conversation_cannot_be_divided() -> None:
         train_commonsense(items, Lengths())
 
 
-def test_dialogues_are_contrasted_with_each_other() -> None:
+def test_false_responses_come_from_other_dialogues() -> None:
     items = [((f"a{index}", "b"), f"c{index}") for index in range(50)] + [
         ((f"a{index}", "b", f"c{index}"), "d") for index in range(50)
     ]
@@ -217,7 +217,7 @@ class Related(FeatureExtractor):
         return np.array([[float(len({*item.history[-1].split()} & {*item.response.split()}))] for item in items])
 
 
-def test_a_contrasted_model_tells_own_responses_from_others() -> None:
+def test_a_contrastive_model_prefers_own_responses() -> None:
     items = [((f"word{index} dog",), f"word{index} cat") for index in range(60)]
     trained = train_commonsense(contrast(items, 0), Related(), CommonsenseRecipe(folds=5, networks=QUICK, resamples=50))
     assert trained.rows[0].pearson.value == pytest.approx(1.0, abs=0.01)
@@ -225,7 +225,7 @@ def test_a_contrasted_model_tells_own_responses_from_others() -> None:
     assert 0 <= low < 0.2 < 0.8 < high <= 1
 
 
-def test_the_card_says_what_was_measured_and_from_what() -> None:
+def test_the_card_has_figures_and_sources() -> None:
     facts: dict[str, Any] = {
         "licence": "CC0", "command": "tacit train commonsense a",
         "data": [{"file": "a.jsonl", "judgements": 60, "sha256": "ab" * 32}],

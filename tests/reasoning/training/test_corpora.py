@@ -26,17 +26,17 @@ def test_conversations_by_hand() -> None:
     assert conversations(rows).tolist() == [0, 1, 0, 0, 2, 3]
 
 
-def test_no_item_is_no_conversation() -> None:
+def test_without_items_there_are_no_conversations() -> None:
     assert conversations([]).tolist() == []
 
 
-def test_what_begins_with_a_response_belongs_to_it() -> None:
+def test_histories_that_continue_a_response_are_one_conversation() -> None:
     rows = [(("nice day",), "yes"), (("nice day", "no"), "rain"), ((), "nice day")]  # the last is the beginning of both others
     assert conversations(rows).tolist() == [0, 0, 0]
 
 
 @given(items)
-def test_equal_histories_and_continuations_stay_together(rows: list[tuple[tuple[str, ...], str]]) -> None:
+def test_equal_histories_and_continuations_are_grouped(rows: list[tuple[tuple[str, ...], str]]) -> None:
     groups = conversations(rows)
     for (history, response), first in zip(rows, groups, strict=True):
         for (two, _), second in zip(rows, groups, strict=True):

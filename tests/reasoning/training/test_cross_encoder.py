@@ -42,7 +42,7 @@ def trained(body: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     return output, train_cross_encoder(EXAMPLES, body, output, RECIPE)
 
 
-def test_it_learns_the_ratings_and_predicts_them_in_their_units(trained: tuple[Path, dict[str, Any]]) -> None:
+def test_predictions_are_in_the_units_of_the_ratings(trained: tuple[Path, dict[str, Any]]) -> None:
     folder, facts = trained
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "predicts a rating.\n" in card  # without facts for it
@@ -85,7 +85,7 @@ def test_ratings_of_several_sets_are_standardised_within_each(body: Path, tmp_pa
     assert json.loads((tmp_path / "both" / "config.json").read_text(encoding="utf-8"))[SCALE] == [0.0, 1.0]
 
 
-def test_bad_input_is_named(body: Path, tmp_path: Path) -> None:
+def test_invalid_input_is_refused(body: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too few"):
         train_cross_encoder(EXAMPLES[:3], body, tmp_path / "few")
     with pytest.raises(InputError, match="all ratings of own are 1; give ratings that differ"):

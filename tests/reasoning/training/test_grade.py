@@ -76,7 +76,7 @@ def pairs() -> Pairs:
     return make_pairs(VARIANTS, 2, dev_share=0.2)
 
 
-def test_pairs_are_every_turn_with_what_came_before() -> None:
+def test_pairs_are_turns_with_their_history() -> None:
     pairs = make_pairs(VARIANTS, 2, dev_share=0.2)
     assert len(pairs.response) == 3 * len(VARIANTS)
     assert pairs.texts[pairs.response[2]] == VARIANTS[0][3]
@@ -90,7 +90,7 @@ def test_pairs_are_every_turn_with_what_came_before() -> None:
         make_pairs(VARIANTS[:2], 2)
 
 
-def test_what_judges_saw_is_left_out() -> None:
+def test_evaluation_dialogues_are_excluded() -> None:
     dialogues = [
         ["Hello there .", "How are you doing on this fine day ?", "Fine"], ["hello THERE", "Fine, and you"],
         ["Hi", "Hello there", "Fine"],
@@ -118,7 +118,7 @@ def test_false_responses_are_of_other_dialogues_and_repeatable(pairs: Pairs, kin
         assert negatives.tolist() != draw(2).tolist()
 
 
-def test_lexical_ones_share_words_and_near_ones_are_near(pairs: Pairs) -> None:
+def test_lexical_and_embedding_negatives_are_similar(pairs: Pairs) -> None:
     def shared(rows: Any) -> float:
         words = [set(plain(text).split()) for text in pairs.texts]
         return float(np.mean([len(words[a] & words[b]) for a, b in zip(pairs.response, rows, strict=True)]))
@@ -130,7 +130,7 @@ def test_lexical_ones_share_words_and_near_ones_are_near(pairs: Pairs) -> None:
     assert float((vectors[pairs.response] * vectors[near]).sum(1).mean()) > 0.8
 
 
-def test_a_model_learns_scores_and_is_read_back(sources: Sources, tmp_path: Path) -> None:
+def test_a_trained_model_scores_and_round_trips(sources: Sources, tmp_path: Path) -> None:
     recipe = recipe_of(epochs=10, batch=16, rate=5e-3, evaluations_per_epoch=1)
     trained = run(sources, tmp_path / "work", recipe=recipe, facts={"licence": "none", "data": []})
     losses = [row["loss"] for row in trained.state.curve]
@@ -149,7 +149,7 @@ class Killed(Exception):
     """Stands for a process that ends."""
 
 
-def test_a_killed_training_goes_on_with_the_same_curve(sources: Sources, tmp_path: Path) -> None:
+def test_a_killed_training_resumes_with_the_same_curve(sources: Sources, tmp_path: Path) -> None:
     whole = run(sources, tmp_path / "whole")
 
     def kill(stage: str, done: int, total: int) -> None:
@@ -190,7 +190,7 @@ def test_every_ablation_trains(sources: Sources, tmp_path: Path, settings: dict[
     assert trained.checkpoint.model.config.graph is settings.get("graph", True)
 
 
-def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edges_are_dropped_only_in_training(sources: Sources, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modes: list[bool] = []
     steps: list[str] = []
 
@@ -209,7 +209,7 @@ def test_edges_are_dropped_in_training_alone(sources: Sources, tmp_path: Path, m
     assert len(modes) == len(steps) > 0
 
 
-def test_a_tuned_encoder_is_trained_along_and_saved(
+def test_a_tuned_encoder_is_trained_and_saved(
     sources: Sources, oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder, tmp_path: Path
 ) -> None:
     base = save_tiny_encoder(tmp_path / "bert", seed=3)
@@ -231,7 +231,7 @@ def test_a_tuned_encoder_is_trained_along_and_saved(
     np.testing.assert_allclose([metric.score(*item).value for item in items], together, rtol=0, atol=1e-5)
 
 
-def test_what_makes_no_sense_is_said(sources: Sources, tmp_path: Path) -> None:
+def test_invalid_arguments_are_one_sentence(sources: Sources, tmp_path: Path) -> None:
     for settings, sentence in (
         ({"epochs": 0}, "epochs is 0; it must be >= 1"), ({"drop_edge": 1.0}, "drop_edge is 1.0"),
         ({"negatives": "none"}, "negatives is \"none\"; it must be one of 'hard' or 'random'"),

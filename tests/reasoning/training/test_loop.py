@@ -48,7 +48,7 @@ def dev_loss(model: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("died_at", [3, 4, 7, 12])
-def test_a_training_that_was_killed_ends_with_the_same_weights_and_curve(tmp_path: Path, died_at: int) -> None:
+def test_a_killed_training_ends_with_the_same_weights_and_curve(tmp_path: Path, died_at: int) -> None:
     plan = Plan(12, 4, 0.05, seed=3, keep_every=2, schedule="cosine", look_every=3)
     whole = model_of()
     _, expected, _ = run(plan, model=whole, look=lambda: dev_loss(whole))
@@ -67,7 +67,7 @@ def test_a_training_that_was_killed_ends_with_the_same_weights_and_curve(tmp_pat
     assert [path.name for path in (tmp_path / "c").iterdir()] == [STATE]
 
 
-def test_every_example_is_learnt_from_once_an_epoch_in_an_order_of_its_own() -> None:
+def test_every_epoch_uses_each_example_once_in_a_new_order() -> None:
     _, _, batches = run(Plan(6, 4))
     assert [len(batch) for batch in batches] == [4, 4, 2, 4, 4, 2]
     epochs = [[*first, *second, *third] for first, second, third in (batches[:3], batches[3:])]
@@ -76,7 +76,7 @@ def test_every_example_is_learnt_from_once_an_epoch_in_an_order_of_its_own() -> 
     assert run(Plan(6, 4, seed=1))[2] != batches
 
 
-def test_a_batch_in_parts_gives_the_gradient_of_the_whole() -> None:
+def test_gradient_accumulation_equals_the_whole_batch() -> None:
     whole, _, _ = run(Plan(5, 4, 0.05), dropout=False)
     parts, _, batches = run(Plan(5, 4, 0.05, accumulate=3), dropout=False)
     assert [len(batch) for batch in batches[:2]] == [2, 2]
@@ -108,7 +108,7 @@ def test_a_checkpoint_of_another_plan_or_data_is_ignored_and_a_damaged_one_named
         run(plan, tmp_path / "c", data="one")
 
 
-def test_what_cannot_be_trained() -> None:
+def test_invalid_training_data_is_refused() -> None:
     for wrong in (Plan(0), Plan(1, 0), Plan(1, rate=0.0), Plan(1, seed=-1), Plan(1, accumulate=0), Plan(1, warmup=2.0)):
         with pytest.raises(InputError, match="must be >= "):
             wrong.check()

@@ -60,7 +60,7 @@ def test_a_word_without_a_lemma_is_its_own(tmp_path: Path) -> None:
     assert read_treebank(tmp_path / "tiny.conllu")[0][4].lemma_ == "cats"
 
 
-def test_a_gzip_reads_the_same(treebank: Path, tmp_path: Path) -> None:
+def test_gzip_is_read(treebank: Path, tmp_path: Path) -> None:
     packed = tmp_path / "tiny.conllu.gz"
     packed.write_bytes(gzip.compress(treebank.read_bytes()))
     assert [doc.to_json() for doc in read_treebank(packed)] == [doc.to_json() for doc in read_treebank(treebank)]
@@ -134,7 +134,7 @@ def test_an_interrupt_before_the_card_is_written_leaves_the_old_pipeline(
     assert [path.name for path in (tmp_path / "old").iterdir()] == ["meta.json"]
 
 
-def test_training_overwrites_pipelines_and_nothing_else(treebank: Path, tmp_path: Path) -> None:
+def test_training_replaces_pipelines_only(treebank: Path, tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("all of it", encoding="utf-8")
     with pytest.raises(InputError, match="precious"):
@@ -170,7 +170,7 @@ def test_a_few_steps_on_the_real_treebank_learn_something(data_dir: Path, tmp_pa
 # The pipeline that ships: small, licensed, loadable by spaCy alone, and as good as its card says.
 
 
-def test_it_is_small_and_licensed() -> None:
+def test_the_shipped_pipeline_is_small_and_licensed() -> None:
     size = sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file())
     assert 1e6 < size < 6e6
     assert "CC BY-SA 4.0" in (SHIPPED / "LICENSE").read_text(encoding="utf-8")
@@ -185,7 +185,7 @@ def test_the_card_shows_the_measured_scores() -> None:
     assert "seed" in card
 
 
-def test_it_holds_no_web_or_mail_address_and_no_folder_of_the_treebank_or_the_machine_that_made_it() -> None:
+def test_the_shipped_pipeline_contains_no_addresses_or_local_paths() -> None:
     for path in SHIPPED.rglob("*"):
         if path.is_file() and path.name not in ("README.md", "LICENSE"):
             content = path.read_bytes()
@@ -193,7 +193,7 @@ def test_it_holds_no_web_or_mail_address_and_no_folder_of_the_treebank_or_the_ma
 
 
 @pytest.mark.slow
-def test_scores_can_be_had_again(data_dir: Path) -> None:
+def test_the_shipped_scores_are_reproducible(data_dir: Path) -> None:
     import spacy
 
     sentences = read_treebank(data_dir / "treebank" / "en_ewt-test.conllu.gz")[:400]

@@ -32,7 +32,7 @@ def test_every_recipe_is_read_back_from_its_text(command: str, name: str, tmp_pa
     assert open_recipe(command, str(file)) == RECIPES[command][name]
 
 
-def test_keys_that_are_left_out_are_those_of_the_default_recipe(tmp_path: Path) -> None:
+def test_omitted_keys_have_their_defaults(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text("terms = 7\n[head]\nepochs = 2\n", encoding="utf-8")
     recipe: CoherenceRecipe = open_recipe("coherence", str(tmp_path / "r.toml"), seed=5)
     assert (recipe.terms, recipe.head.epochs, recipe.seed) == (7, 2, 5)
@@ -40,7 +40,7 @@ def test_keys_that_are_left_out_are_those_of_the_default_recipe(tmp_path: Path) 
     assert CoherenceRecipe.from_dict(asdict(recipe)) == recipe
 
 
-def test_recipes_in_the_facts_of_models_may_have_former_and_removed_keys() -> None:
+def test_recipes_stored_in_models_may_have_renamed_and_removed_keys() -> None:
     recipe = CoherenceRecipe.recorded({"copies": 0.5, "average": False, "terms": 5, "head": {"hidden": 0, "width": 3}})
     assert (recipe.copy_share, recipe.terms, recipe.head.width) == (0.5, 5, 3)
     with pytest.raises(InputError, match="copies is not a key there"):
@@ -88,7 +88,7 @@ def test_a_wrong_table_is_refused_by_name(tmp_path: Path, text: str, sentence: s
     assert sentence in str(error.value)
 
 
-def test_options_replace_values_and_are_named() -> None:
+def test_options_override_recipe_values() -> None:
     assert open_recipe("comet", None, epochs=2, seed=None, dtype="bfloat16") == CometRecipe(epochs=2.0, dtype="bfloat16")
     with pytest.raises(InputError, match=r"^--epochs is 0; it must be > 0"):
         open_recipe("comet", None, epochs=0)
@@ -122,7 +122,7 @@ def test_the_command_of_a_card_has_the_recipe_in_place_of_its_settings(command: 
     assert again(command) == expected
 
 
-def test_wrong_values_cannot_be_used_from_python() -> None:
+def test_invalid_values_are_refused_in_python() -> None:
     wrong: Any = "3"
     with pytest.raises(InputError, match='epochs is "3"'):
         GradeRecipe(epochs=wrong).check()

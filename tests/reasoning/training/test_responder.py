@@ -31,7 +31,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "gemma2"])
-def test_the_loss_is_that_of_each_response_and_choice_alone(kind: str, tmp_path: Path) -> None:
+def test_the_loss_does_not_depend_on_the_batch(kind: str, tmp_path: Path) -> None:
     import torch
 
     opened = open_causal(save_tiny_causal(tmp_path / "tiny", kind=kind))
@@ -74,7 +74,7 @@ def test_distractors_follow_the_same_history_and_are_turns_of_other_dialogues(mo
         room.examples(opened, [(dialogues[0], 1)], dialogues[:1], TINY, np.random.default_rng(0))
 
 
-def test_one_seed_is_one_model_and_a_kill_changes_nothing(model: Path, tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_models_even_after_a_kill(model: Path, tmp_path: Path) -> None:
     class Killed(Exception):
         pass
 
@@ -97,7 +97,7 @@ def test_one_seed_is_one_model_and_a_kill_changes_nothing(model: Path, tmp_path:
     assert alone["chosen"] is None
 
 
-def test_only_the_top_layers_learn_from_a_gguf_file_too(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_top_layer_training_works_from_gguf_files(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("gguf")
     from safetensors.torch import load_file
 
@@ -111,7 +111,7 @@ def test_only_the_top_layers_learn_from_a_gguf_file_too(model: Path, tmp_path: P
     assert all("layers.1." in name for name in changed)
 
 
-def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_held_out_dialogues_of_coherence_are_excluded(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, ...]] = []
 
     def caught(_: object, _places: object, dialogues: list[tuple[str, ...]], *_rest: object) -> None:
@@ -126,7 +126,7 @@ def test_what_coherence_holds_out_is_not_read(model: Path, tmp_path: Path, monke
     assert sorted([*seen, *held]) == sorted(turns for dialogues in CORPORA.values() for turns in dialogues)
 
 
-def test_what_cannot_be_trained_is_refused(model: Path, tmp_path: Path) -> None:
+def test_invalid_training_data_is_refused(model: Path, tmp_path: Path) -> None:
     for recipe, sentence in (
         (ResponderRecipe(steps=0), "steps is 0; it must be >= 1"),
         (ResponderRecipe(layers=3), "from 1 to 2"),

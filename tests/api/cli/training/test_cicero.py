@@ -34,7 +34,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, inputs: Path, sample_graph: Path) -> None:
+def test_a_trained_model_answers_beside_the_graph_and_judges_choices(tacit: Tacit, inputs: Path, sample_graph: Path) -> None:
     common = ["--model", inputs / "t5", "--recipe", inputs / "recipe.toml", "--epochs", "30", "--json", "-q"]
     for task in ("generate", "choose"):
         outcome = tacit("train", "cicero", inputs / "cicero.json", "--task", task, "--output", inputs / task, *common)
@@ -58,7 +58,7 @@ def test_what_is_trained_answers_beside_the_graph_and_judges(tacit: Tacit, input
         assert list(row["choices"][0]["shares"]) == ["answers", "graph", "trained"]
 
 
-def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choose_uses_a_trained_probe(tacit: Tacit, tmp_path: Path, sample_graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [RECORD | {"ID": f"c-{number}", "Target": f"day {number}"} for number in range(10)]
     instances = tmp_path / "some.json"
     instances.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -106,7 +106,7 @@ def test_a_probe_judges_choices(tacit: Tacit, tmp_path: Path, sample_graph: Path
         assert sentence in outcome.err, (words, outcome.err)
 
 
-def test_heads_of_judges(tacit: Tacit, tmp_path: Path, sample_graph: Path) -> None:
+def test_train_choice_head_fits_heads_of_judges(tacit: Tacit, tmp_path: Path, sample_graph: Path) -> None:
     rows = [
         RECORD | {"ID": f"c-{number}", "Dialogue": [f"A: {number} .", "B: Thank you !"], "Target": f"{number} ."}
         for number in range(20)

@@ -73,7 +73,7 @@ def test_training_again_replaces_the_checkpoint_and_shows_it(tacit: Tacit, words
     assert not list(inputs.glob(".again*"))
 
 
-def test_paragraphs_of_a_treebank_are_learnt_from_as_dialogues(tacit: Tacit, words: list[Any], inputs: Path) -> None:
+def test_coherence_is_trained_on_treebank_paragraphs(tacit: Tacit, words: list[Any], inputs: Path) -> None:
     """The same turns as JSON lines give the same associations, head and weights."""
     word = "1\tYes\tyes\tINTJ\tUH\t_\t0\troot\t_\t_\n\n"
     rows = [
@@ -95,7 +95,7 @@ def test_paragraphs_of_a_treebank_are_learnt_from_as_dialogues(tacit: Tacit, wor
     assert "- `sea.conllu.gz`: 40 paragraphs, sha256" in (inputs / "paragraphs" / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_command_of_a_card_names_no_folder(tacit: Tacit, words: list[Any], inputs: Path) -> None:
+def test_the_command_of_a_card_contains_no_local_paths(tacit: Tacit, words: list[Any], inputs: Path) -> None:
     typed = [str(word) for word in (*words, "-o", inputs / "fresh")]
     facts = tacit(*typed, "--json").json
     assert facts["command"] == (
@@ -122,7 +122,7 @@ def test_the_command_of_a_card_names_no_folder(tacit: Tacit, words: list[Any], i
         (["-o", "{inputs}/no/where"], "there is no folder"),
     ],
 )
-def test_what_cannot_be_trained_on_is_said(
+def test_unusable_training_data_is_refused(
     tacit: Tacit, words: list[Any], inputs: Path, change: list[str], sentence: str
 ) -> None:
     (inputs / "bad.jsonl").write_text('{"a": 1}\n', encoding="utf-8")

@@ -49,7 +49,7 @@ def judgements(folder: Path, name: str = "rated.jsonl", rows: Sequence[dict[str,
     return str(path)
 
 
-def test_a_folder_with_the_model_and_its_card(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_training_writes_a_folder_with_model_and_card(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = judgements(tmp_path)
     output = tmp_path / "model"
     chosen = recipe_file(tmp_path, 'licence = "mine"')
@@ -107,7 +107,7 @@ def test_the_result_as_json(tacit: Tacit, sample_graph: str, tmp_path: Path) -> 
     assert len(load_regressor(output).weights) == 2
 
 
-def test_one_seed_gives_the_same_file_again_and_replaces_the_old_one(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_equal_seeds_give_equal_files_and_replace_old_ones(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = judgements(tmp_path)
     output = tmp_path / "model"
     digests = []
@@ -122,7 +122,7 @@ def test_one_seed_gives_the_same_file_again_and_replaces_the_old_one(tacit: Taci
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "rated.jsonl"]
 
 
-def test_dialogues_that_nobody_rated(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_dialogues_without_ratings_are_an_input_error(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     file = tmp_path / "talk.jsonl.gz"
     rng = random.Random(1)
     with gzip.open(file, "wt", encoding="utf-8") as stream:
@@ -141,7 +141,7 @@ def test_dialogues_that_nobody_rated(tacit: Tacit, sample_graph: str, tmp_path: 
     assert "No ratings were used" in (output / "README.md").read_text(encoding="utf-8")
 
 
-def test_rows_that_cannot_be_used_are_named_and_left_out(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_invalid_rows_are_reported_and_skipped(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     bad: list[dict[str, Any]] = [
         {"history": [], "response": "x", "rating": None},
         {"history": ["x"], "response": "y" * 200_001, "rating": 1},
@@ -194,7 +194,9 @@ def test_wrong_input_is_one_sentence(tacit: Tacit, sample_graph: str, tmp_path: 
     assert not (tmp_path / "m").exists()
 
 
-def test_a_graph_or_a_language_model_that_is_missing(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_graph_or_language_model_is_an_input_error(
+    tacit: Tacit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     file, output = judgements(tmp_path), str(tmp_path / "m")
     neural = recipe_file(tmp_path, 'variant = "neural"')
@@ -209,7 +211,7 @@ def test_a_graph_or_a_language_model_that_is_missing(tacit: Tacit, tmp_path: Pat
     assert refused.err.count("tacit: ") == 1
 
 
-def test_a_crash_leaves_what_was_there(tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_leaves_the_old_output(tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, output = judgements(tmp_path), tmp_path / "model"
     command = ["train", "commonsense", file, "--graph", sample_graph, "-o", str(output), *QUICK]
     assert tacit(*command).status == 0
@@ -234,7 +236,7 @@ def test_a_crash_leaves_what_was_there(tacit: Tacit, sample_graph: str, tmp_path
     assert not checkpoints.exists()
 
 
-def test_a_model_that_reads_losses(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
+def test_a_regressor_with_losses_of_a_language_model(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     from tests.reasoning.models.tiny_causal import save_tiny_causal
 
     file, output, folder = judgements(tmp_path), tmp_path / "m", save_tiny_causal(tmp_path / "lm")

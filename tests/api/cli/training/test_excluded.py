@@ -30,7 +30,7 @@ def test_records_that_cannot_be_read_are_reported(
         excluded_turns([str(file)], strict=True)
 
 
-def test_grade_reports_them_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_grade_reports_records_without_judgements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, dialogues = tmp_path / "evaluation.jsonl", tmp_path / "dialogues.jsonl"
     file.write_text(JUDGEMENTS)
     dialogues.write_text('{"turns": ["Hello.", "Hi."]}\n{"turns": ["Good day.", "Hi."]}\n')

@@ -64,7 +64,7 @@ def test_a_checkpoint_is_trained_and_scores(tacit: Tacit, words: list[Any], inpu
     assert "beats 1st false" in shown.out
 
 
-def test_what_cannot_be_trained_on_is_said(tacit: Tacit, words: list[Any], inputs: Path) -> None:
+def test_unusable_training_data_is_refused(tacit: Tacit, words: list[Any], inputs: Path) -> None:
     (inputs / "other").mkdir()
     (inputs / "other" / "file").touch()
     refused = tacit(*words, "-o", inputs / "other")

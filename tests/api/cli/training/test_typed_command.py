@@ -7,7 +7,7 @@ from pathlib import Path
 from tacit.api.cli.training.run import as_typed
 
 
-def test_files_and_folders_lose_what_stands_before_their_names(tmp_path: Path) -> None:
+def test_recorded_paths_are_reduced_to_their_names(tmp_path: Path) -> None:
     (tmp_path / "some talk.jsonl").touch()
     output = tmp_path / "new"
     typed = [

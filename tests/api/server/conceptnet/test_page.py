@@ -40,7 +40,7 @@ def test_a_request_is_answered_as_shown(server: Running, shown: list[str]) -> No
     assert re.fullmatch(pattern(tuple(output)), printed, re.DOTALL), printed
 
 
-def test_the_program_prints_what_it_says(
+def test_the_example_program_prints_its_documented_output(
     server: Running, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = pytest.importorskip("conceptnet_client", reason="needs pip install -e '.[dev]'")

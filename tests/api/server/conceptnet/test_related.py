@@ -87,7 +87,7 @@ def test_relatedness(related: InProcessClient) -> None:
         assert answer["error"] == {"status": 400, "details": f"Couldn't look up '{uri}' or '{two}' (or both)."}
 
 
-def test_without_vectors_it_says_what_to_do(public: InProcessClient) -> None:
+def test_without_vectors_the_error_says_what_to_do(public: InProcessClient) -> None:
     for path in ("/related/c/en/example", "/relatedness?node1=/c/en/example&node2=/c/en/sample"):
         error = get(public, path, 501)["error"]
         assert error["status"] == 501
@@ -110,7 +110,7 @@ def test_damaged_vectors_and_those_of_another_graph_are_refused(
 
 
 @pytest.mark.parametrize(("count", "block"), [(1 << 20, 1), (0, 1 << 14), (0, 3)], ids=["count", "converted", "in blocks"])
-def test_every_cosine_is_that_of_scipy(count: int, block: int, with_vectors: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cosines_equal_scipy(count: int, block: int, with_vectors: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_CACHED_BYTES", count)
     monkeypatch.setattr(module, "_BLOCK", block)
     assert with_vectors.index is not None

@@ -103,7 +103,7 @@ def test_look_ups(public: InProcessClient) -> None:
     }  # fmt: skip
 
 
-def test_queries(public: InProcessClient) -> None:
+def test_conceptnet_queries(public: InProcessClient) -> None:
     assert edges(public, "/query?start=/c/en/example&rel=/r/UsedFor") == ["UsedFor example explain", "UsedFor example teach"]
     assert edges(public, "/query?end=/c/en/example") == [
         "RelatedTo instance example", "UsedFor story example", "Synonym exemple example",
@@ -122,7 +122,7 @@ def test_queries(public: InProcessClient) -> None:
     assert response["view"]["nextPage"] == "/query?rel=/r/UsedFor&start=/c/en/example&offset=1&limit=1"
 
 
-def test_sources_are_what_the_graph_keeps(public: InProcessClient) -> None:
+def test_sources_are_those_stored_in_the_graph(public: InProcessClient) -> None:
     [contributor, process] = (
         get(public, f"/query?start=/c/en/example&end=/c/en/{end}")["edges"][0]["sources"] for end in ("explain", "teach")
     )
@@ -154,7 +154,7 @@ def test_edges_by_feature(public: InProcessClient) -> None:
     assert (sense["sense_label"], [entry["feature"]["rel"] for entry in sense["features"]]) == ("n", ["/r/IsA", "/r/Synonym"])
 
 
-def test_numbers_that_cannot_be_used(public: InProcessClient, serving_app: Callable[..., InProcessClient]) -> None:
+def test_invalid_numbers_are_refused(public: InProcessClient, serving_app: Callable[..., InProcessClient]) -> None:
     everything = edges(public, "/query")
     assert edges(public, "/query?limit=many&offset=x") == edges(public, "/query?limit=99999999999&offset=-3") == everything
     assert edges(public, "/query?limit=-1") == edges(public, f"/query?offset={10**30}") == []
@@ -200,7 +200,7 @@ def test_pages_hold_every_edge_once_in_one_order(public: InProcessClient, path: 
         ("/c/en/%00%ff%ed%a0%80", None),
     ],
 )
-def test_what_is_unknown_has_no_edges_and_an_error(public: InProcessClient, path: str, details: str | None) -> None:
+def test_unknown_terms_have_no_edges_and_an_error(public: InProcessClient, path: str, details: str | None) -> None:
     response = get(public, path)
     assert differences(response, {**EDGES, "error": ERROR}) == []
     assert (response["edges"], response["error"]["status"]) == ([], 404)
@@ -255,13 +255,13 @@ def test_errors_of_the_service_have_the_form_of_the_api(
     assert (busy.status_code, busy.json()["error"]["status"], busy.headers["retry-after"]) == (429, 429, "1")
 
 
-def test_only_where_it_is_wanted(ask: InProcessClient) -> None:
+def test_the_conceptnet_api_is_off_by_default(ask: InProcessClient) -> None:
     for path in ("/c/en/dog", "/query", "/uri"):
         answer = ask("GET", path)
         assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
 
 
-def test_it_needs_an_index(example: Graph, example_path: str, tacit: Tacit) -> None:
+def test_related_terms_need_an_index(example: Graph, example_path: str, tacit: Tacit) -> None:
     with pytest.raises(InputError, match="is answered from the graph's index"):
         create_app(Reasoner(example.store, ["length"]), example.store, conceptnet_api=True)
     outcome = tacit("serve", example_path, "--engine", "store", "--metrics", "length", "--port", "0", "--conceptnet-api")
@@ -269,7 +269,7 @@ def test_it_needs_an_index(example: Graph, example_path: str, tacit: Tacit) -> N
     assert "serve a graph with --engine auto or index" in outcome.err
 
 
-def test_events_stay_out(serving_app: Callable[..., InProcessClient], index: Any) -> None:
+def test_events_are_not_listed(serving_app: Callable[..., InProcessClient], index: Any) -> None:
     over_sample = serving_app(index)
     assert get(over_sample, "/r/xWant")["edges"] == []
     assert index.counts().relations["xWant"] > 0

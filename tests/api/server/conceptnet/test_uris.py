@@ -48,7 +48,7 @@ def test_a_text_without_a_word_is_refused(text: str) -> None:
 
 
 @given(st.text(max_size=30), st.sampled_from(["en", "de", "ja"]))
-def test_a_normal_form_stays_as_it_is(text: str, language: str) -> None:
+def test_normalised_uris_stay_unchanged(text: str, language: str) -> None:
     try:
         uri = text_uri(language, text)
     except InputError:
@@ -66,7 +66,7 @@ _terms = st.text(st.characters(blacklist_characters="/", blacklist_categories=("
 
 
 @given(_terms, _terms, st.sampled_from(["IsA", "dbpedia_genre"]), st.sampled_from(["", "n", "v/wn/body"]))
-def test_the_uri_of_an_assertion_holds_its_ends(head: str, tail: str, relation: str, sense: str) -> None:
+def test_an_assertion_uri_contains_both_ends(head: str, tail: str, relation: str, sense: str) -> None:
     uri = assertion_uri(Assertion(f"/c/en/{head}", relation, f"/c/en/{tail}", head_sense=sense))
     assert uri.startswith(f"/a/[{relation_uri(relation)}/,")
     assert ends_of(uri) == (f"/c/en/{head}/{sense}".removesuffix("/"), f"/c/en/{tail}")

@@ -77,7 +77,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return output
 
 
-def test_a_trained_comet_says_what_it_learnt(trained: Path) -> None:
+def test_a_trained_comet_generates_learnt_tails(trained: Path) -> None:
     comet = open_comet(trained)
     best = [tails[0].text for tails in comet.generate(QUERIES)]
     assert best == ["to feed the dog", "happy", "rested", "to dance"]
@@ -88,7 +88,7 @@ def test_a_trained_comet_says_what_it_learnt(trained: Path) -> None:
     assert len({file.stat().st_mode for file in trained.iterdir()}) == 1  # who may read the card may read the weights
 
 
-def test_generated_tails_are_distinct_ranked_and_the_same_alone(trained: Path) -> None:
+def test_generated_tails_are_distinct_ranked_and_independent_of_the_batch(trained: Path) -> None:
     comet = open_comet(trained)
     together = comet.generate([*QUERIES, Query("PersonX sings loudly in the shower every morning", "xWant")])
     for query, tails in zip(QUERIES, together, strict=False):
@@ -102,7 +102,7 @@ def test_generated_tails_are_distinct_ranked_and_the_same_alone(trained: Path) -
     assert [tail.rank for tail in known_tails.tails] == sorted(tail.rank for tail in known_tails.tails)
 
 
-def test_what_a_causal_comet_learns_from_is_the_mean_over_all_tokens_however_texts_are_grouped(tmp_path: Path) -> None:
+def test_the_causal_loss_is_the_mean_over_tokens_in_any_grouping(tmp_path: Path) -> None:
     writer = open_writer(find_model(save_tiny_gpt(tmp_path / "base")), device="cpu")
     assert isinstance(writer, CausalWriter)
     prompts = [f"{head} {relation} [GEN]" for head, relation, _ in TRIPLES]
@@ -131,7 +131,7 @@ def own_loss(folder: Path, prompt: str, tail: str) -> float:
         return float(model(input_ids=ids, labels=labels).loss)
 
 
-def test_losses_are_the_models_own(base: Path) -> None:
+def test_losses_equal_those_of_the_model(base: Path) -> None:
     """The oracle is the loss that the model itself works out for one pair without padding."""
     comet = open_comet(base)
     tails = [tail for _, _, tail in TRIPLES]
@@ -141,7 +141,7 @@ def test_losses_are_the_models_own(base: Path) -> None:
     np.testing.assert_allclose(scores, np.exp(-np.array(expected)), rtol=1e-4)
 
 
-def test_a_comet_prefers_what_it_learnt(trained: Path) -> None:
+def test_a_comet_prefers_learnt_tails(trained: Path) -> None:
     scorer = CometLoss(open_comet(trained))
     right, wrong = scorer.score([TRIPLES[1], ("PersonX eats dinner", "xReact", "to dance")])
     assert right.value > 0.5 > wrong.value
@@ -153,7 +153,7 @@ def weights(folder: Path) -> dict[str, Any]:
     return load_file(folder / "model.safetensors")
 
 
-def test_a_run_that_died_ends_with_the_same_weights(base: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_with_the_same_weights(base: Path, tmp_path: Path) -> None:
     recipe = CometRecipe(steps=12, batch_size=2, rate=1e-3, seed=3, checkpoint_every=5)
     train_comet(TRIPLES, base, tmp_path / "whole", recipe)
 
@@ -172,7 +172,7 @@ def test_a_run_that_died_ends_with_the_same_weights(base: Path, tmp_path: Path) 
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_of_other_data_is_ignored(base: Path, tmp_path: Path) -> None:
     recipe = CometRecipe(steps=6, batch_size=2, checkpoint_every=2)
 
     def die(step: int, *_: float) -> None:
@@ -184,7 +184,7 @@ def test_a_checkpoint_of_other_data_is_left_aside(base: Path, tmp_path: Path) ->
     assert train_comet(TRIPLES[:3], base, tmp_path / "model", recipe)["began_at"] == 0
 
 
-def test_what_cannot_be_trained(base: Path, tmp_path: Path) -> None:
+def test_invalid_training_data_is_refused(base: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no tails"):
         train_comet([], base, tmp_path / "model", CometRecipe(steps=1))
     with pytest.raises(InputError, match="steps is 0; it must be >= 1"):
@@ -211,9 +211,7 @@ def test_a_causal_model_may_repeat_its_prompt_but_not_itself(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("save", [save_tiny_gpt, save_tiny_seq2seq])
-def test_bigrams_repeat_where_the_caller_allows_it(
-    save: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bigrams_may_repeat_if_allowed(save: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = find_model(save(tmp_path / "model"))
     repeated = []
     for size in (2, 0):
@@ -260,12 +258,12 @@ def test_a_comet_may_be_a_gguf_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(open_comet(tmp_path / "comet").generate(QUERIES)) == len(QUERIES)
 
 
-def test_what_writes_no_text_is_no_comet(tmp_path: Path) -> None:
+def test_models_that_generate_no_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"is not a AutoModelForCausalLM|cannot be opened"):
         open_comet(save_tiny_encoder(tmp_path / "bert"))
 
 
-def test_a_killed_kgbert_is_not_continued_from_another_model(tmp_path: Path) -> None:
+def test_a_kgbert_training_does_not_resume_from_another_model(tmp_path: Path) -> None:
     triples = [(f"PersonX buys a {thing}", "xWant", f"to use the {thing}") for thing in ("car", "book", "lamp", "boat")]
 
     def die(step: int, _: int, __: float) -> None:
@@ -281,7 +279,7 @@ def test_a_killed_kgbert_is_not_continued_from_another_model(tmp_path: Path) -> 
     assert train_kgbert(triples, bodies[1], tmp_path / "kgbert", recipe)["began_at"] == 0
 
 
-def test_a_kgbert_tells_what_it_learnt_from_what_was_made_up(tmp_path: Path) -> None:
+def test_a_kgbert_distinguishes_learnt_from_false_tuples(tmp_path: Path) -> None:
     body = save_tiny_encoder(tmp_path / "bert", width=32)
     settings = json.loads((body / "config.json").read_text(encoding="utf-8"))
     settings |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # too small a model to learn with dropout

@@ -35,7 +35,7 @@ from tests.conftest import GraphOf
         ("", ""),
     ],
 )
-def test_signs_are_made_one(text: str, wanted: str) -> None:
+def test_punctuation_variants_are_normalised(text: str, wanted: str) -> None:
     assert normalise(text) == wanted
 
 
@@ -56,7 +56,7 @@ def test_signs_are_made_one(text: str, wanted: str) -> None:
         ("PersonX's dad be old", "PersonX's dad be old"),
     ],
 )
-def test_heads_are_written_as_atomic_writes_them(text: str, wanted: str) -> None:
+def test_heads_have_the_form_of_atomic(text: str, wanted: str) -> None:
     assert head_form(text) == wanted
 
 
@@ -82,7 +82,7 @@ def test_heads_are_written_as_atomic_writes_them(text: str, wanted: str) -> None
         ("they go home", "xEffect", "goes home"),
     ],
 )
-def test_tails_leave_out_what_the_relation_says(text: str, relation: str, wanted: str) -> None:
+def test_tails_omit_the_words_of_their_relation(text: str, relation: str, wanted: str) -> None:
     assert tail_form(text, relation) == wanted
 
 
@@ -97,7 +97,7 @@ def test_tails_leave_out_what_the_relation_says(text: str, relation: str, wanted
         (None, ("PersonX gets a cat", "PersonX gets the cat", "get cat")),
     ],
 )
-def test_wordings_of_one_event_meet(relation: str | None, wordings: tuple[str, ...]) -> None:
+def test_wordings_of_one_event_have_one_key(relation: str | None, wordings: tuple[str, ...]) -> None:
     assert len({comparison_key(text, relation) for text in wordings}) == 1
 
 
@@ -110,7 +110,7 @@ def test_wordings_of_one_event_meet(relation: str | None, wordings: tuple[str, .
         (None, "PersonX likes PersonX's dog", "PersonX likes PersonY's dog"),
     ],
 )
-def test_different_events_do_not_meet(relation: str | None, first: str, other: str) -> None:
+def test_different_events_have_different_keys(relation: str | None, first: str, other: str) -> None:
     assert comparison_key(first, relation) != comparison_key(other, relation)
 
 
@@ -133,7 +133,7 @@ def test_a_graph_may_know_a_head_in_several_wordings() -> None:
         ([("the dog barks", 0)], ["the dog barks"]),
     ],
 )
-def test_the_one_who_is_named_first_is_person_x(participants: list[tuple[str, int]], wanted: list[str]) -> None:
+def test_the_person_named_first_is_person_x(participants: list[tuple[str, int]], wanted: list[str]) -> None:
     phrases = [[participant(word, 1 if speaker else 0) or word for word in text.split()] for text, speaker in participants]
     assert name_participants(phrases) == wanted
 
@@ -143,14 +143,14 @@ WORDS = st.sampled_from(SOME.split())
 
 
 @given(st.lists(WORDS, max_size=9).map(" ".join), st.sampled_from(RELATIONS))
-def test_writing_an_event_twice_changes_nothing(text: str, relation: str) -> None:
+def test_normalising_twice_changes_nothing(text: str, relation: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
     assert head_form(head_form(text)) == head_form(text)
     assert bool(comparison_key(text, relation)) == bool(normalise(text))
 
 
 @given(st.text(max_size=60), st.sampled_from((*RELATIONS, None)))
-def test_any_text_has_a_form(text: str, relation: str | None) -> None:
+def test_any_text_is_normalised(text: str, relation: str | None) -> None:
     assert isinstance(comparison_key(text, relation), str)
     assert normalise(head_form(text)) == head_form(text)
     if relation is not None:

@@ -60,7 +60,7 @@ def test_counts_by_hand() -> None:
     assert micro.similarity.value is None
 
 
-def test_bleu_is_sacrebleus() -> None:
+def test_bleu_equals_sacrebleu() -> None:
     from sacrebleu.metrics import BLEU
 
     rows = by_name(compare_tuples(EXTRACTED, HUMAN, resamples=10))
@@ -82,7 +82,7 @@ def test_bertscore_is_the_mean_of_the_best_over_the_human_tuples(tmp_path: Path)
     assert rows["xWant"].bertscore.value is None
 
 
-def test_similarity_is_with_the_nearest_human_tuple_and_encodes_each_text_once() -> None:
+def test_similarity_uses_the_nearest_human_tuple_and_encodes_each_text_once() -> None:
     requests: list[str] = []
 
     def encode(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -96,7 +96,7 @@ def test_similarity_is_with_the_nearest_human_tuple_and_encodes_each_text_once()
     assert len(requests) == len(set(requests)) == 3
 
 
-def test_intervals_hold_the_value_and_come_from_the_seed() -> None:
+def test_intervals_contain_the_value_and_depend_on_the_seed() -> None:
     human, extracted = HUMAN * 10, EXTRACTED * 10
     first, same, second = (compare_tuples(extracted, human, resamples=299, seed=seed)[0] for seed in (1, 1, 2))
     assert first == same
@@ -116,7 +116,7 @@ triples = st.tuples(
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.lists(triples, max_size=3), st.lists(triples, max_size=3)), min_size=1, max_size=6))
-def test_scores_are_those_of_scikit_learn(pairs: list[tuple[list[Any], list[Any]]]) -> None:
+def test_scores_equal_scikit_learn(pairs: list[tuple[list[Any], list[Any]]]) -> None:
     from sklearn.metrics import precision_recall_fscore_support
 
     extracted, human = [list(first) for first, _ in pairs], [list(second) for _, second in pairs]
@@ -143,7 +143,7 @@ def test_a_perfect_and_an_empty_extractor() -> None:
     assert nothing["micro"].f1 == Interval(0.0, 0.0, 0.0)
 
 
-def test_what_cannot_be_compared_is_named() -> None:
+def test_invalid_comparisons_are_refused() -> None:
     with pytest.raises(InputError, match="4 and 3 dialogues"):
         compare_tuples(EXTRACTED, HUMAN[:3])
     with pytest.raises(InputError, match="0 and 0 dialogues"):

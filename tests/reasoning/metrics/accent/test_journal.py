@@ -51,7 +51,7 @@ def texts(answers: list[Found]) -> list[list[str]]:
     return [[tail.text for tail in answer.tails] for answer in answers]
 
 
-def test_heads_of_the_graph_and_heads_asked_before_need_no_model(new_store: Callable[[], WritableGraph]) -> None:
+def test_known_heads_need_no_model(new_store: Callable[[], WritableGraph]) -> None:
     graph, comet = new_store(), FixedComet(ANSWERS)
     graph.load(world())
     first = tails(graph, comet).find([KNOWN, SLEEPS, SINGS, SLEEPS])
@@ -63,7 +63,7 @@ def test_heads_of_the_graph_and_heads_asked_before_need_no_model(new_store: Call
     assert [again[1], again[2], again[0], again[2]] == first
 
 
-def test_folded_in_tails_answer_for_their_model_and_are_in_the_graph(stored: Stored, tmp_path: Path) -> None:
+def test_merged_tails_answer_for_their_model_and_are_in_the_graph(stored: Stored, tmp_path: Path) -> None:
     comet, other = FixedComet(ANSWERS), FixedComet({SLEEPS: ["dreamy"]}, name="other")
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         first = tails(graph, comet).find([SLEEPS, SINGS])
@@ -79,7 +79,7 @@ def test_folded_in_tails_answer_for_their_model_and_are_in_the_graph(stored: Sto
         ]  # fmt: skip
 
 
-def test_a_bad_record_does_not_keep_the_others_from_being_folded_in(tmp_path: Path) -> None:
+def test_an_invalid_record_does_not_prevent_merging_others(tmp_path: Path) -> None:
     good = {"head": "/e/a", "relation": "xWant", "tail": "/e/b", "source": "comet:x", "rank": 0, "score": -1.0}
     bad: list[dict[str, object]] = [
         good | {"relation": "no relation"},
@@ -102,7 +102,7 @@ def test_a_bad_record_does_not_keep_the_others_from_being_folded_in(tmp_path: Pa
         assert merge_cache(graph) == (0, 0, 0)
 
 
-def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
+def test_generated_heads_are_no_nearest_heads(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph", create=True) as graph:
         graph.load([*world(), learnt(1)])
         table = open_table(graph)
@@ -110,7 +110,7 @@ def test_what_was_learnt_does_not_make_heads_to_be_like(tmp_path: Path) -> None:
     assert table.exact("PersonX does thing 0") not in table.observed_heads().tolist()
 
 
-def test_without_remembering_nothing_is_written(stored: Stored, tmp_path: Path) -> None:
+def test_without_the_journal_nothing_is_written(stored: Stored, tmp_path: Path) -> None:
     comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         tails(graph, comet, remember=False).find([SLEEPS])
@@ -119,7 +119,7 @@ def test_without_remembering_nothing_is_written(stored: Stored, tmp_path: Path) 
     assert comet.calls == 2
 
 
-def test_an_index_remembers_for_its_graph(stored: Stored, tmp_path: Path) -> None:
+def test_an_index_uses_the_journal_of_its_graph(stored: Stored, tmp_path: Path) -> None:
     comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         with open_index(graph) as index:
@@ -128,7 +128,7 @@ def test_an_index_remembers_for_its_graph(stored: Stored, tmp_path: Path) -> Non
     assert comet.calls == 1
 
 
-def test_a_comet_that_fails_leaves_the_graph(stored: Stored, tmp_path: Path) -> None:
+def test_when_a_comet_fails_the_graph_answers(stored: Stored, tmp_path: Path) -> None:
     comet = FixedComet(ANSWERS)
     comet.fails = "out of memory\nand more"
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
@@ -139,7 +139,7 @@ def test_a_comet_that_fails_leaves_the_graph(stored: Stored, tmp_path: Path) -> 
         assert texts(tails(graph, comet).find([SLEEPS])) == [["rested", "refreshed"]]
 
 
-def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(stored: Stored, tmp_path: Path) -> None:
+def test_an_unwritable_journal_does_not_affect_scores(stored: Stored, tmp_path: Path) -> None:
     comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         source = tails(graph, comet)
@@ -149,7 +149,7 @@ def test_a_journal_that_cannot_be_written_costs_the_memory_and_not_the_score(sto
     assert "could not be stored" in answer.note
 
 
-def test_learnt_tails_answer_without_a_comet_as_they_were(stored: Stored, tmp_path: Path) -> None:
+def test_cached_tails_answer_without_a_comet(stored: Stored, tmp_path: Path) -> None:
     comet = FixedComet(ANSWERS)
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         assert CachedTails(TailCache(graph, open_table(graph))).signature == ""
@@ -171,7 +171,7 @@ for number in range(40):
 """
 
 
-def test_processes_that_write_at_once_lose_nothing(stored: Stored, tmp_path: Path) -> None:
+def test_concurrent_writers_lose_no_records(stored: Stored, tmp_path: Path) -> None:
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         before = graph.counts().assertions
         path = tmp_path / "graph" / JOURNAL
@@ -186,7 +186,7 @@ def test_processes_that_write_at_once_lose_nothing(stored: Stored, tmp_path: Pat
         assert graph.counts().assertions == before + 80
 
 
-def test_a_busy_graph_leaves_the_journal_alone(tmp_path: Path) -> None:
+def test_a_busy_graph_keeps_the_journal(tmp_path: Path) -> None:
     import fcntl
 
     with open_graph(tmp_path / "graph", create=True) as graph, (tmp_path / "graph" / "graph.lock").open("a") as lock:
@@ -233,7 +233,7 @@ def test_a_reader_sees_every_record_once(tmp_path_factory: pytest.TempPathFactor
     assert new_records == waiting
 
 
-def test_lines_that_are_no_record_are_passed_over(tmp_path: Path) -> None:
+def test_invalid_lines_are_skipped(tmp_path: Path) -> None:
     journal = Journal(tmp_path / JOURNAL)
     journal.append([learnt(0)])
     with journal.path.open("ab") as file:

@@ -42,18 +42,18 @@ def test_pair_and_single(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     }
 
 
-def test_words_count_and_not_letters(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+def test_words_are_matched_whole(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     extractor = make(graph_of(rows()), pipeline=analyser)
     assert extractor.extract_batch([Item(["The arks are old."], "I am tired.")]) == [[]]
 
 
 @pytest.mark.parametrize("response", ["", "😀", "the of and", "ありがとう"])
-def test_no_keyword_no_tuple(graph_of: GraphOf, analyser: SpacyAnalyser, response: str) -> None:
+def test_without_keywords_there_is_no_tuple(graph_of: GraphOf, analyser: SpacyAnalyser, response: str) -> None:
     extractor = make(graph_of(rows()), pipeline=analyser)
     assert extractor.extract_batch([Item(["a dog"], response), Item([], response)]) == [[], []]
 
 
-def test_the_rarest_words_come_first_within_the_limit(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+def test_the_rarest_words_are_preferred_within_the_limit(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     assertions = [
         Assertion(event_uri(f"PersonX sees {what} dog"), "xWant", event_uri("to eat bread"), source="atomic2020")
         for what in ("the", "a red", "a blue", "an old")
@@ -67,7 +67,7 @@ def test_the_rarest_words_come_first_within_the_limit(graph_of: GraphOf, analyse
     assert len(make(graph, pipeline=analyser, limit=0).extract_batch([item])[0]) == 5
 
 
-def test_more_turns_than_it_remembers(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
+def test_more_turns_than_the_cache_holds(graph_of: GraphOf, analyser: SpacyAnalyser) -> None:
     items = [Item([f"dog number {number}"], "walk in the park") for number in range(5)]
     graph = graph_of(rows())
     assert make(graph, pipeline=analyser).extract_batch(items) == make(graph, pipeline=analyser).extract_batch(items)

@@ -70,7 +70,7 @@ def read_at_once(causal: CausalModel, probe: Probe, triple: tuple[str, str, str]
     return float(1 / (1 + np.exp(-(last @ probe.weights.astype(float) + probe.bias))))
 
 
-def test_a_score_is_what_the_probe_says_of_the_states_of_the_whole_model(folder: Path) -> None:
+def test_scores_are_the_probe_applied_to_states_of_the_full_model(folder: Path) -> None:
     whole = open_causal(folder)
     probe = probe_of(whole)
     expected = [read_at_once(whole, probe, triple) for triple in TUPLES]
@@ -85,7 +85,7 @@ def test_a_score_is_what_the_probe_says_of_the_states_of_the_whole_model(folder:
     assert scorer.signature == f"llm-probe(of-a-test:{whole.signature})"
 
 
-def test_no_layer_above_the_probe_is_run_and_a_tuple_is_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_above_the_probe_are_not_run_and_tuples_are_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = LlmProbe(open_causal(folder), probe_of(open_causal(folder)))
     model = scorer.prompt.causal.model
     (stack,) = (module for name, module in model.named_modules() if type(module).__name__ == "ModuleList")
@@ -109,7 +109,7 @@ def test_no_layer_above_the_probe_is_run_and_a_tuple_is_read_once(folder: Path, 
     assert not read
 
 
-def test_a_template_is_followed(tmp_path: Path) -> None:
+def test_chat_templates_are_applied(tmp_path: Path) -> None:
     def template(**options: Any) -> Any:
         return PlausibilityPrompt(open_causal(save_judge(tmp_path / str(len(list(tmp_path.iterdir()))), **options))).template
 
@@ -127,7 +127,7 @@ def test_a_template_is_followed(tmp_path: Path) -> None:
     assert plain.after.endswith("\nAnswer:")
 
 
-def test_models_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_models_are_refused(tmp_path: Path) -> None:
     short = PlausibilityPrompt(open_causal(save_judge(tmp_path / "short", positions=64)))
     with pytest.raises(ModelError, match=r"reads 64 tokens, and a prompt has \d+; give a model with a longer context"):
         short.states([("A", "b")], [1])
@@ -136,7 +136,7 @@ def test_models_that_cannot_be_read(tmp_path: Path) -> None:
             PlausibilityPrompt(open_causal(save_judge(tmp_path / "broken", template=template))).states([("A", "b")], [1])
 
 
-def test_of_a_tuple_that_is_too_long_the_end_is_read(tmp_path: Path) -> None:
+def test_the_end_of_a_long_tuple_is_read(tmp_path: Path) -> None:
     prompt = PlausibilityPrompt(open_causal(save_judge(tmp_path / "model", positions=1024)))
     room = 1024 - len(template_tokens(prompt.causal, prompt.template)[0])
     ends = ["to sing in the sea " * room, "a happy dog and " + "to sing in the sea " * room]
@@ -144,7 +144,7 @@ def test_of_a_tuple_that_is_too_long_the_end_is_read(tmp_path: Path) -> None:
     np.testing.assert_allclose(states[0], states[1], atol=1e-5)
 
 
-def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Path) -> None:
+def test_a_probe_is_bound_to_its_model(plain: CausalModel, tmp_path: Path) -> None:
     other = open_causal(save_tiny_causal(tmp_path / "other", positions=4096, layers=LAYERS, seed=1))
     with pytest.raises(ModelError, match=r"was trained on model@\w+, and .*other' is other@\w+; give that model, or"):
         LlmProbe(other, probe_of(plain))
@@ -154,7 +154,7 @@ def test_a_probe_goes_with_its_own_model_alone(plain: CausalModel, tmp_path: Pat
         LlmProbe(plain, probe_of(plain, LAYERS)).score([("PersonX buys a dog", "xLikes", "bones")])
 
 
-def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
+def test_probe_files_round_trip(tmp_path: Path, plain: CausalModel) -> None:
     probe = replace(probe_of(plain), facts={"tuples": 7})
     (tmp_path / PROBE.file).write_bytes(probe.to_bytes())
     for path in (tmp_path, tmp_path / PROBE.file):
@@ -175,7 +175,7 @@ def test_the_file_of_a_probe(tmp_path: Path, plain: CausalModel) -> None:
         ({"layer": "2"}, "its weights, bias or layer are invalid"),
     ],
 )
-def test_a_broken_probe_is_refused(tmp_path: Path, plain: CausalModel, changed: dict[str, Any], reason: str) -> None:
+def test_damaged_probe_files_are_refused(tmp_path: Path, plain: CausalModel, changed: dict[str, Any], reason: str) -> None:
     (tmp_path / PROBE.file).write_bytes(replace(probe_of(plain), **changed).to_bytes())
     with pytest.raises(ModelError, match=reason):
         PROBE.open(tmp_path)
@@ -200,7 +200,7 @@ def states_of(causal: CausalModel, rows: list[Labelled], layer: int) -> Any:
     return PlausibilityPrompt(causal).states([verbalise(*row[:3]) for row in rows], [layer])[:, 0].astype(float)
 
 
-def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: CausalModel, tmp_path: Path) -> None:
+def test_a_linear_signal_is_learnt_and_measured_on_new_heads(plain: CausalModel, tmp_path: Path) -> None:
     causal = open_causal(plain.files.folder)
     rows = judged(400)
     states = states_of(causal, rows, 2)
@@ -223,7 +223,7 @@ def test_what_the_states_hold_is_learnt_and_told_of_heads_that_are_new(plain: Ca
     assert f"{len(old)} judged tuples" in told_of
 
 
-def test_of_labels_by_chance_nothing_is_learnt(plain: CausalModel, tmp_path: Path) -> None:
+def test_nothing_is_learnt_from_random_labels(plain: CausalModel, tmp_path: Path) -> None:
     rows = judged(200)
     probe = train_probe(rows, open_causal(plain.files.folder), tmp_path)
     assert 0.3 < probe.facts["auc"] < 0.7
@@ -231,7 +231,7 @@ def test_of_labels_by_chance_nothing_is_learnt(plain: CausalModel, tmp_path: Pat
     assert np.std([score.value for score in scores]) < 0.2
 
 
-def test_order_and_repetition_change_nothing_and_contradictions_are_left_out(plain: CausalModel, tmp_path: Path) -> None:
+def test_order_and_duplicates_do_not_matter_and_contradictions_are_dropped(plain: CausalModel, tmp_path: Path) -> None:
     causal = open_causal(plain.files.folder)
     rows = judged(60)
     probe = train_probe(rows, causal, tmp_path, seed=3)
@@ -285,7 +285,7 @@ def test_the_direction_is_that_of_ridge_regression_within_relations(plain: Causa
     np.testing.assert_allclose(direction, expected / np.linalg.norm(expected), atol=1e-4)
 
 
-def test_agreement_is_the_mean_of_the_relations_areas() -> None:
+def test_agreement_is_the_mean_auc_over_relations() -> None:
     from sklearn.metrics import roc_auc_score
 
     random = np.random.default_rng(0)
@@ -311,12 +311,12 @@ def test_agreement_is_the_mean_of_the_relations_areas() -> None:
     ],
     ids=["none", "few heads", "one label", "a label a relation"],
 )
-def test_too_little_to_learn_from_is_said(plain: CausalModel, rows: list[Labelled], tmp_path: Path) -> None:
+def test_too_little_training_data_is_refused(plain: CausalModel, rows: list[Labelled], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="are too few; give 10 heads or more"):
         train_probe(rows, plain, tmp_path)
 
 
-def test_layers_are_told_apart_or_it_is_said(plain: CausalModel) -> None:
+def test_layers_out_of_range_are_refused(plain: CausalModel) -> None:
     model = open_causal(plain.files.folder).model
     with pytest.raises(InputError, match="must be from 1 to 3, not 4"):
         cut_above(model, 4)
@@ -327,7 +327,7 @@ def test_layers_are_told_apart_or_it_is_said(plain: CausalModel) -> None:
     assert not any(module._forward_hooks for module in model.modules())
 
 
-def test_the_probe_that_ships_says_what_it_is(plain: CausalModel) -> None:
+def test_the_shipped_probe_has_a_card(plain: CausalModel) -> None:
     probe = PROBE.open()
     assert probe.model.startswith("qwen2.5-coder-1.5b-instruct-q4_k_m@")
     assert PROBE.shipped is not None

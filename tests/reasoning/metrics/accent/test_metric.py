@@ -96,7 +96,7 @@ def test_the_score_is_the_mean_over_tuples(graph: WritableGraph) -> None:
     assert metric.score(["i bought a dog"], "two").value == two.value
 
 
-def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: WritableGraph) -> None:
+def test_a_response_without_tuples_gets_the_score_of_its_profile(graph: WritableGraph) -> None:
     for response in ("nothing happens", "", "asdf qwer zxcv"):
         default, paper = (accent_over(graph, profile)[0].score([], response) for profile in ("tacit", "paper"))
         assert isnan(default.value)
@@ -108,7 +108,7 @@ def test_a_response_without_tuples_is_worth_what_the_profile_says(graph: Writabl
         accent_over(graph, "mine")
 
 
-def test_single_and_pair_tuples_can_be_left_out(graph: WritableGraph) -> None:
+def test_single_or_pair_tuples_can_be_excluded(graph: WritableGraph) -> None:
     alone = HAPPY._replace(kind=Kind.PAIR)
     extractor = FixedExtractor({"both": [FEED._replace(kind=Kind.SINGLE), alone]})
     values = {
@@ -121,7 +121,7 @@ def test_single_and_pair_tuples_can_be_left_out(graph: WritableGraph) -> None:
     assert "|tuples:pair|" in str(values["pair"].signature)
 
 
-def test_the_profile_paper_compares_with_the_tails_of_a_comet_alone(graph: WritableGraph) -> None:
+def test_the_paper_profile_uses_comet_tails_only(graph: WritableGraph) -> None:
     comet = FixedComet({("PersonX buys a dog", "xReact"): ["excited", "happy"]})
     extractor = FixedExtractor({"two": [HAPPY], "one": [EventTuple("PersonX buys a dog", "xWant", "PersonX sings", Kind.SINGLE)]})
     metric = load_metric("accent", graph, profile="paper", extractor=extractor, encoder=WordEncoder(), comet=comet)
@@ -132,9 +132,7 @@ def test_the_profile_paper_compares_with_the_tails_of_a_comet_alone(graph: Writa
     assert none.value == 0.5
 
 
-def test_the_models_of_the_paper_are_asked_for_by_their_published_names(
-    graph: WritableGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_paper_profile_requests_the_published_models(graph: WritableGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = []
 
     def find(model: object, *_: object, **__: object) -> object:
@@ -154,7 +152,7 @@ def test_the_models_of_the_paper_are_asked_for_by_their_published_names(
     assert PAPER_ENCODER == "sentence-transformers/paraphrase-MiniLM-L6-v2"
 
 
-def test_the_evidence_is_a_piece_a_tuple_with_its_closest_tails(graph: WritableGraph) -> None:
+def test_evidence_has_a_piece_for_each_tuple_with_its_closest_tails(graph: WritableGraph) -> None:
     metric, _ = accent_over(graph)
     score = metric.score(["i bought a dog today"], "is happy so")
     (piece,) = score.evidence.pieces
@@ -179,7 +177,7 @@ def test_the_evidence_in_words(graph: WritableGraph) -> None:
     ]
 
 
-def test_what_a_score_is_worked_out_from_is_told(graph: WritableGraph) -> None:
+def test_the_signature_names_what_a_score_depends_on(graph: WritableGraph) -> None:
     class Parted(Fixed):
         def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
             return [TupleScore(0.7, parts=(("chance of yes", 0.9), ("share of surprise saved", 0.2))) for _ in tuples]
@@ -197,7 +195,7 @@ def scored(graph: WritableGraph, model: Path, tuples: list[EventTuple], **option
     return metric.score(["i bought a dog"], "it")
 
 
-def test_the_graph_answers_first_and_the_model_for_what_it_does_not_know(graph: WritableGraph, model: Path) -> None:
+def test_the_graph_answers_first_and_the_model_for_unknown_heads(graph: WritableGraph, model: Path) -> None:
     known = scored(graph, model, [HAPPY], scorer="compatibility")
     assert known.value == pytest.approx(1.0, abs=1e-3)
     assert known.evidence.pieces[0].rests_on[0].kind == "graph-tail"
@@ -206,7 +204,7 @@ def test_the_graph_answers_first_and_the_model_for_what_it_does_not_know(graph: 
     assert scored(graph, model, [HAPPY]).value > 0.6  # the default, a blend
 
 
-def test_a_comet_answers_before_the_model_and_is_asked_once(graph: WritableGraph, model: Path) -> None:
+def test_a_comet_answers_before_the_model_and_is_queried_once(graph: WritableGraph, model: Path) -> None:
     comet = FixedComet({("PersonX flies", "xWant"): ["to land", "to sleep"]})
     first = scored(graph, model, [HAPPY, FLY], comet=comet, scorer="compatibility")
     assert comet.calls == 1
@@ -219,13 +217,13 @@ def test_a_comet_answers_before_the_model_and_is_asked_once(graph: WritableGraph
     assert "no more memory" in scored(graph, model, [swims], comet=comet).evidence.note
 
 
-def test_a_comet_that_cannot_be_opened_is_an_error(graph: WritableGraph, model: Path, tmp_path: Path) -> None:
+def test_an_unreadable_comet_is_an_error(graph: WritableGraph, model: Path, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ModelError, match="there is no model folder"):
         scored(graph, model, [FLY], comet=tmp_path / "none")
 
 
-def test_near_heads_are_asked_when_wanted(graph: WritableGraph, model: Path) -> None:
+def test_similar_heads_are_used_if_enabled(graph: WritableGraph, model: Path) -> None:
     cat = EventTuple("PersonX buys a cat", "xReact", "PersonX is happy", Kind.SINGLE)
     score = scored(graph, model, [cat], scorer="compatibility", nearest=1, threshold=0.3)
     best = score.evidence.pieces[0].rests_on[0]
@@ -233,7 +231,7 @@ def test_near_heads_are_asked_when_wanted(graph: WritableGraph, model: Path) -> 
     assert 'of "PersonX buys a dog", an event like it' in explanation.explain(score)
 
 
-def test_what_supports_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp_path: Path) -> None:
+def test_support_of_a_tuple_is_an_edge_of_the_graph(graph: WritableGraph, tmp_path: Path) -> None:
     """The model words triples in its own way; the evidence is the graph's edge where there is one, else the model's word."""
     pytest.importorskip("torch")
     from tacit.reasoning.metrics.accent.events import RELATIONS
@@ -271,7 +269,7 @@ def test_each_distinct_text_is_embedded_once(graph: WritableGraph, model: Path) 
     assert len(encoder.seen) == len(set(encoder.seen))
 
 
-def test_alone_and_in_batches_of_any_order_the_scores_are_the_same(graph: WritableGraph, model: Path) -> None:
+def test_scores_do_not_depend_on_batch_or_order(graph: WritableGraph, model: Path) -> None:
     tuples = {"a": [HAPPY, FEED], "b": [HAPPY, FLY], "c": [FLY]}
     metric = make(graph, extractor=FixedExtractor(tuples), encoder=WordEncoder(), model=model)
     items = [(["i bought a dog"], name) for name in "abcd"]
@@ -283,7 +281,7 @@ def test_alone_and_in_batches_of_any_order_the_scores_are_the_same(graph: Writab
         assert second.signature == first.signature
 
 
-def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGraph, model: Path) -> None:
+def test_accent_is_loaded_by_name_and_reads_real_text(graph: WritableGraph, model: Path) -> None:
     metric = load_metric("accent", graph, encoder=WordEncoder(), model=model)
     responses = ["I bought a dog because I was lonely.", "", "???", "Köpeğim bugün çok mutlu", "😀" * 20]
     score, *others = metric.score_batch([(["What did you do?"], response) for response in responses])
@@ -304,6 +302,6 @@ def test_it_is_loaded_by_its_name_and_reads_what_people_write(graph: WritableGra
         ({"extractor_model": "x"}, "the extractor rules has no model"),
     ],
 )
-def test_options_that_make_no_sense(graph: WritableGraph, model: Path, options: dict[str, object], sentence: str) -> None:
+def test_invalid_options_are_refused(graph: WritableGraph, model: Path, options: dict[str, object], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         make(graph, encoder=WordEncoder(), model=model, **options)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def trained() -> Compact:
     return train_retriever(lesson(), ("xWant", "xAttr", "oWant"), encoder.encode, recipe, encoder=("words", "words"))
 
 
-def test_a_trained_retriever_expects_what_it_learnt(trained: Compact) -> None:
+def test_a_trained_retriever_ranks_learnt_tails_first(trained: Compact) -> None:
     assert trained.relations == ("xWant", "xAttr")
     retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=4)
     for animal in ANIMALS:
@@ -62,7 +62,7 @@ def test_a_trained_retriever_expects_what_it_learnt(trained: Compact) -> None:
         assert right.value == pytest.approx(1.0, abs=0.01)
 
 
-def test_one_seed_gives_one_model_even_when_its_training_was_killed(
+def test_equal_seeds_give_equal_models_even_after_a_kill(
     trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
@@ -92,7 +92,7 @@ def test_one_seed_gives_one_model_even_when_its_training_was_killed(
     assert to_bytes(train(2)) != to_bytes(trained)
 
 
-def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:
+def test_models_round_trip_through_files(trained: Compact, tmp_path: Path) -> None:
     data = to_bytes(trained)
     (tmp_path / "retriever.safetensors").write_bytes(data)
     opened = open_compact(tmp_path)
@@ -106,7 +106,7 @@ def test_a_file_gives_the_model_back(trained: Compact, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("parts", "width"), [(8, 16), (6, 18)])
-def test_quantised_vectors_are_near_and_their_products_are_theirs(parts: int, width: int) -> None:
+def test_quantised_vectors_and_products_are_close_to_exact_ones(parts: int, width: int) -> None:
     vectors = np.random.default_rng(0).normal(size=(400, width)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     quantised = quantise(vectors, parts, seed=0)
@@ -122,7 +122,7 @@ def test_quantised_vectors_are_near_and_their_products_are_theirs(parts: int, wi
     np.testing.assert_allclose(few_quantised.vectors(np.arange(5)), vectors[:5], atol=1e-3)
 
 
-def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -> None:
+def test_support_is_pointwise_mutual_information_under_the_kernels(trained: Compact) -> None:
     """Against the definition, triple by triple, over the vectors that the model keeps."""
     support = Support(trained, WordEncoder().encode, encoder="words")
     number = trained.relations.index("xWant")
@@ -147,7 +147,7 @@ def test_support_is_the_mutual_information_under_the_kernels(trained: Compact) -
         )
 
 
-def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
+def test_excluded_triples_give_no_support(trained: Compact) -> None:
     support = Support(trained, WordEncoder().encode, encoder="words")
     number = trained.relations.index("xWant")
     rows = trained.triples[number]
@@ -162,7 +162,7 @@ def test_triples_that_are_left_out_say_nothing(trained: Compact) -> None:
     assert nobody.measure(head, number, tail, without=(int(rows[0, 0]), -1)) == (0.0, ())
 
 
-def test_what_goes_together_has_more_support(stored: Stored, trained: Compact, tmp_path: Path) -> None:
+def test_related_tuples_have_more_support(stored: Stored, trained: Compact, tmp_path: Path) -> None:
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
     graph = open_graph(stored(world(), tmp_path / "graph"))
     scorer = ScorerResources(graph, encoder=WordEncoder()).scorer("support", model=tmp_path)
@@ -176,7 +176,7 @@ def test_what_goes_together_has_more_support(stored: Stored, trained: Compact, t
         assert 0 < right.closest[0].tail.likeness < 1
 
 
-def test_a_model_is_read_once_for_all_that_ask_it(
+def test_a_model_is_opened_once_for_all_users(
     stored: Stored, trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
@@ -189,7 +189,7 @@ def test_a_model_is_read_once_for_all_that_ask_it(
     assert opened == [tmp_path]
 
 
-def test_scores_do_not_depend_on_what_is_beside_them(trained: Compact) -> None:
+def test_scores_do_not_depend_on_the_batch(trained: Compact) -> None:
     retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=5)
     together = retriever.score(lesson()[::7])
     for triple, score in zip(lesson()[::7], together, strict=True):
@@ -198,7 +198,7 @@ def test_scores_do_not_depend_on_what_is_beside_them(trained: Compact) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 7, 100, -1])
-def test_what_is_no_retriever(trained: Compact, tmp_path: Path, cut: int) -> None:
+def test_invalid_model_files_are_refused(trained: Compact, tmp_path: Path, cut: int) -> None:
     data = to_bytes(trained)
     with pytest.raises(ModelError, match="is not a tail retriever"):
         from_bytes(data[:cut], "file")
@@ -210,14 +210,14 @@ def test_what_is_no_retriever(trained: Compact, tmp_path: Path, cut: int) -> Non
         from_bytes(changed, "file")
 
 
-def test_a_retriever_reads_its_own_encoder_alone(trained: Compact) -> None:
+def test_a_retriever_is_bound_to_its_encoder(trained: Compact) -> None:
     with pytest.raises(ModelError, match="was trained on vectors of words"):
         Retriever(trained, WordEncoder("others").encode, encoder="others")
     with pytest.raises(InputError, match="unknown relation between events 'oWant'"):
         Retriever(trained, WordEncoder().encode, encoder="words").score([("a", "oWant", "b")])
 
 
-def test_the_shipped_model_is_small_and_says_what_it_is() -> None:
+def test_the_shipped_model_is_small_and_has_a_card() -> None:
     model = open_compact()
     folder = Path(__file__).parents[4] / "reasoning" / "metrics" / "accent" / "model"
     assert sum(file.stat().st_size for file in folder.iterdir()) < 10_000_000

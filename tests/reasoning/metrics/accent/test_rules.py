@@ -63,7 +63,7 @@ def test_cues_become_tuples(rules: RuleExtractor, history: str, response: str, w
     assert wanted in triples(rules, response, *([history] if history else []))
 
 
-def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
+def test_tuples_have_the_spans_of_their_events(rules: RuleExtractor) -> None:
     item = Item(["Hello.", "I made you a cake."], "Thank you! I will eat it because I am hungry.")
     event_tuples = rules.extract_batch([item])[0]
     thanks = next(event_tuple for event_tuple in event_tuples if event_tuple.tail == "PersonY thanks PersonX")
@@ -93,29 +93,29 @@ def test_a_tuple_tells_where_its_events_are_said(rules: RuleExtractor) -> None:
     ],
 )
 @pytest.mark.parametrize("history", [[], [""], ["😀"], ["我喜欢狗。", "   "]])
-def test_any_text_is_read_and_most_noise_gives_nothing(rules: RuleExtractor, response: str, history: list[str]) -> None:
+def test_any_text_is_accepted_and_most_noise_gives_no_tuple(rules: RuleExtractor, response: str, history: list[str]) -> None:
     for event_tuple in rules.extract_batch([Item(history, response)])[0]:
         assert event_tuple.relation in RELATIONS
 
 
 @pytest.mark.parametrize("response", ["", "   ", "...", "😀 😀", "Hello!", "Yes."])
-def test_no_event_no_tuple(rules: RuleExtractor, response: str) -> None:
+def test_without_events_there_is_no_tuple(rules: RuleExtractor, response: str) -> None:
     assert rules.extract_batch([Item(["I like dogs."], response)]) == [[]]
     assert rules.extract_batch([Item([], response)]) == [[]]
 
 
-def test_no_item_no_tuples(rules: RuleExtractor) -> None:
+def test_without_items_there_are_no_tuples(rules: RuleExtractor) -> None:
     assert rules.extract_batch([]) == []
 
 
 @pytest.mark.parametrize("unit", ["i went home because she was sad and ", "she said that ", "go and ", "a. ", "no ! "])
-def test_thousands_of_words_are_read(rules: RuleExtractor, unit: str) -> None:
+def test_very_long_texts_are_read(rules: RuleExtractor, unit: str) -> None:
     response = " ".join((unit * 3_000).split()[:3_000])
     event_tuples = rules.extract_batch([Item(["I like dogs."], response)])[0]
     assert all(len(event_tuple.tail.split()) < 40 for event_tuple in event_tuples)
 
 
-def test_what_a_batch_gives_is_what_each_item_gives(rules: RuleExtractor) -> None:
+def test_batches_equal_single_items(rules: RuleExtractor) -> None:
     items = [
         Item(["I lost my dog."], "I'm sorry to hear that. I will help you look for him."),
         Item([], "I want to go home because I am tired."),
@@ -144,12 +144,12 @@ def test_a_turn_is_parsed_once(rules: RuleExtractor, monkeypatch: pytest.MonkeyP
     assert sorted(parsed) == ["I liked it there.", "So did I.", "We met in a far town."]
 
 
-def test_rules_that_are_right_by_chance_alone_are_left_out(rules: RuleExtractor) -> None:
+def test_imprecise_rules_are_disabled(rules: RuleExtractor) -> None:
     item = Item(["I bought a house last year."], "You should sell the house.")
     assert "xWant" not in {event_tuple.relation for event_tuple in rules.extract_batch([item])[0]}
 
 
-def test_signatures_name_what_moves_the_tuples(rules: RuleExtractor) -> None:
+def test_the_signature_names_rules_and_pipeline(rules: RuleExtractor) -> None:
     assert rules.signature.startswith("rules-3;pipeline=")
 
 
@@ -168,12 +168,12 @@ def test_a_pipeline_without_a_parser_is_refused(tmp_path: Path) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(max_size=40), max_size=2), st.text(max_size=80))
-def test_no_text_breaks_it(history: list[str], response: str) -> None:
+def test_any_text_is_accepted(history: list[str], response: str) -> None:
     event_tuples = make().extract_batch([Item(tuple(history), response)])[0]
     assert all(event_tuple.head and event_tuple.tail for event_tuple in event_tuples)
 
 
-def test_tuples_of_real_dialogues_suit_their_relations(rules: RuleExtractor, data_dir: Path) -> None:
+def test_tuples_of_real_dialogues_fit_their_relations(rules: RuleExtractor, data_dir: Path) -> None:
     items = deco(data_dir)
     event_tuples = rules.extract_batch(items)
     assert 1 < sum(map(len, event_tuples)) / len(items) < 6
@@ -187,7 +187,7 @@ def test_tuples_of_real_dialogues_suit_their_relations(rules: RuleExtractor, dat
 
 
 @pytest.mark.parametrize("question", ["What ?", "Who ?", "Why not ?", "You what ?", "And him ?", "How about you ?"])
-def test_a_question_without_a_verb_tells_of_no_event(rules: RuleExtractor, question: str) -> None:
+def test_a_question_without_a_verb_has_no_event(rules: RuleExtractor, question: str) -> None:
     response = "I like dogs because they are nice."
     assert (
         triples(rules, response, question) == triples(rules, response) == {("PersonX is nice", "oEffect", "PersonY likes dogs")}
@@ -251,14 +251,14 @@ MISSED = (
 )
 
 
-def test_what_happened_governs_the_time() -> None:
+def test_time_phrases_attach_to_the_event() -> None:
     assert tree_of(attach_times(parse_of(MISSED))) == [
         ("This", "det", "morning"), ("morning", "obl:unmarked", "missed"), ("I", "nsubj", "missed"), ("missed", "ROOT", "missed"),
         ("it", "obj", "missed"), (".", "punct", "missed"),
     ]  # fmt: skip
 
 
-def test_a_time_is_no_second_subject_and_no_connective() -> None:
+def test_time_phrases_are_neither_subject_nor_connective() -> None:
     sunday = "Sunday/PROPN/NNP/nsubj/2 we/PRON/PRP/nsubj/2 play/VERB/VBP/ROOT/2"
     tonight = "Tonight/NOUN/NN/mark/3 he/PRON/PRP/nsubj/3 is/AUX/VBZ/aux/3 going/VERB/VBG/ROOT/3"
     assert tree_of(attach_times(parse_of(sunday)))[0] == ("Sunday", "obl:unmarked", "play")
@@ -276,7 +276,7 @@ def test_a_time_is_no_second_subject_and_no_connective() -> None:
         "The/DET/DT/det/1 dog/NOUN/NN/ROOT/1 I/PRON/PRP/nsubj/3 met/VERB/VBD/acl:relcl/1",
     ],
 )  # fmt: skip
-def test_other_trees_stay(text: str) -> None:
+def test_other_trees_are_unchanged(text: str) -> None:
     assert attach_times(parse_of(text)) == parse_of(text)
 
 
@@ -308,7 +308,7 @@ def up(parse: Parse, index: int) -> int:
 
 
 @given(parses())
-def test_a_tree_stays_a_tree_of_the_same_words(parse: Parse) -> None:
+def test_a_repaired_tree_is_a_tree_of_the_same_words(parse: Parse) -> None:
     attached = attach_times(parse)
     assert [word._replace(head=0, relation="") for word in attached] == [word._replace(head=0, relation="") for word in parse]
     for index, word in enumerate(attached):

@@ -56,12 +56,12 @@ def test_compatibility_is_equation_1(graph: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("tail", ["PersonX is happy", "happy", "PersonX feels happy", "person x be happy ."])
-def test_a_tail_in_any_wording_is_the_known_one(graph: KnowledgeGraph, tail: str) -> None:
+def test_tails_match_in_any_wording(graph: KnowledgeGraph, tail: str) -> None:
     (score,) = compatibility(graph, WordEncoder()).score([("PersonX buys the dog", "xReact", tail)])
     assert score.value == pytest.approx(1.0, abs=1e-6)
 
 
-def test_scores_are_floored_at_nothing(graph: KnowledgeGraph) -> None:
+def test_scores_are_at_least_zero(graph: KnowledgeGraph) -> None:
     class Opposed(WordEncoder):
         def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
             return np.array([[1.0, 0.0] if text == "PersonX is happy" else [-1.0, 0.0] for text in texts], dtype=np.float32)
@@ -71,7 +71,7 @@ def test_scores_are_floored_at_nothing(graph: KnowledgeGraph) -> None:
     assert score.closest[0].similarity == -1.0
 
 
-def test_what_nothing_is_known_of(graph: KnowledgeGraph) -> None:
+def test_tuples_without_known_tails(graph: KnowledgeGraph) -> None:
     class Fallback:
         signature = "fallback"
         relations = frozenset(("xWant",))
@@ -115,7 +115,7 @@ class Fixed:
         return [TupleScore(self.factor * float(tail), note=f"note {self.factor:g}") for _, _, tail in tuples]
 
 
-def test_a_blend_is_the_mean_on_common_scales_of_those_that_speak() -> None:
+def test_a_blend_is_the_standardised_mean_of_available_scores() -> None:
     parts = {"one": Part(Fixed(), {"xWant": Scale(0.5, 0.1)}), "two": Part(Fixed(2.0), {"xWant": Scale(1.0, 0.4)})}
     score, silent = Blend(parts).score([("h", "xWant", "0.6"), ("h", "xWant", "nan")])
     assert score.value == pytest.approx(1 / (1 + np.exp(-(1.0 + 0.5) / 2)))
@@ -126,7 +126,7 @@ def test_a_blend_is_the_mean_on_common_scales_of_those_that_speak() -> None:
     assert alone.value == score.value
 
 
-def test_the_default_scorer_is_the_probe_where_its_language_model_is(
+def test_the_default_scorer_is_the_probe_if_its_language_model_is_available(
     graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TACIT_CACHE", str(tmp_path))

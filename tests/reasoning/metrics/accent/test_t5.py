@@ -100,15 +100,15 @@ def test_the_prompt_has_the_layout_of_the_paper() -> None:
         ("event2: a; event1: b", None),
     ],
 )
-def test_answers_are_read(text: str, wanted: tuple[str, str] | None) -> None:
+def test_generated_answers_are_parsed(text: str, wanted: tuple[str, str] | None) -> None:
     assert read_answer(text) == wanted
 
 
-def test_an_answer_is_read_as_it_is_written() -> None:
+def test_tuples_round_trip_through_answers() -> None:
     assert read_answer(answer(" PersonX be sad ", "PersonX cries")) == ("PersonX be sad", "PersonX cries")
 
 
-def test_the_kind_of_a_tuple_is_where_its_head_is_said() -> None:
+def test_the_kind_of_a_tuple_follows_from_the_turn_of_its_head() -> None:
     item = Item(["i lost my old dog"], "that makes me sad and i will cry")
     assert as_tuple("oReact", "PersonX loses PersonX's dog", "PersonY be sad", item).kind is Kind.PAIR
     assert as_tuple("xEffect", "PersonX be sad", "PersonX cries", item) == (
@@ -121,7 +121,7 @@ def test_the_kind_of_a_tuple_is_where_its_head_is_said() -> None:
     )
 
 
-def test_what_is_too_long_loses_its_oldest_turns_then_its_end() -> None:
+def test_long_inputs_lose_their_oldest_turns_then_their_end() -> None:
     def size(text: str) -> int:
         return len(text.split())
 
@@ -133,7 +133,7 @@ def test_what_is_too_long_loses_its_oldest_turns_then_its_end() -> None:
     assert len(within(Item([], "😀" * 10_000), len, LEAST_LENGTH).response) == LEAST_LENGTH // 2
 
 
-def test_examples_are_all_tuples_and_some_none() -> None:
+def test_training_examples_are_all_tuples_and_some_negatives() -> None:
     examples = examples_of(ROWS, none_examples=2, seed=0)
     assert sum(example.target == "None" for example in examples) == 2 * len(RELATIONS)
     assert ("PersonX is tired", "PersonX sleeps") in [read_answer(example.target) for example in examples]
@@ -149,7 +149,7 @@ def test_examples_are_all_tuples_and_some_none() -> None:
         examples_of(ROWS, none_examples=-1)
 
 
-def test_training_is_told_of_and_written_down(trained: tuple[Path, Trained, list[tuple[int, int, float]]]) -> None:
+def test_training_reports_progress_and_writes_a_log(trained: tuple[Path, Trained, list[tuple[int, int, float]]]) -> None:
     folder, facts, seen = trained
     assert facts.tuples == 3
     assert facts.loss < 0.2 < seen[0][2]
@@ -163,13 +163,13 @@ def test_training_is_told_of_and_written_down(trained: tuple[Path, Trained, list
     assert [p.name for p in folder.parent.iterdir()] == [folder.name]
 
 
-def test_a_trained_model_extracts_what_it_learnt(extractor: T5Extractor) -> None:
+def test_a_trained_model_extracts_learnt_tuples(extractor: T5Extractor) -> None:
     event_tuples = extractor.extract_batch([Item(row.history, row.response) for row in ROWS])
     for row, tuples in zip(ROWS, event_tuples, strict=True):
         assert [event_tuple[:3] for event_tuple in tuples] == [tuple(event_tuple) for event_tuple in row.tuples]
 
 
-def test_a_batch_gives_what_each_item_gives_and_asks_once(extractor: T5Extractor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_equal_single_items_and_generate_once(extractor: T5Extractor, monkeypatch: pytest.MonkeyPatch) -> None:
     items = [Item(row.history, row.response) for row in ROWS]
     alone = make(model=extractor.files.folder, device="cpu", batch_tokens=1)
     assert [alone.extract_batch([item])[0] for item in items] == extractor.extract_batch(items)
@@ -181,7 +181,7 @@ def test_a_batch_gives_what_each_item_gives_and_asks_once(extractor: T5Extractor
 
 
 @pytest.mark.parametrize("response", ["", "  ", "😀", "word " * 10_000, "ありがとう"])
-def test_any_text_is_read(extractor: T5Extractor, response: str) -> None:
+def test_any_text_is_accepted(extractor: T5Extractor, response: str) -> None:
     event_tuples = extractor.extract_batch([Item(["hello"] * 50, response)])
     assert len(event_tuples) == 1
     if not response.strip():
@@ -189,9 +189,7 @@ def test_any_text_is_read(extractor: T5Extractor, response: str) -> None:
     assert extractor.extract_batch([]) == []
 
 
-def test_one_seed_gives_one_model_even_when_its_training_was_killed(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_seeds_give_equal_models_even_after_a_kill(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accent, "Plan", partial(accent.Plan, keep_every=2))
     steps: list[int] = []
 
@@ -220,7 +218,7 @@ def test_the_signature_names_model_and_options(extractor: T5Extractor, trained: 
     assert make(model=trained[0], beams=1, no_repeat=0, device="cpu").signature.endswith(";beams=1;norepeat=0")
 
 
-def test_an_old_model_is_replaced_and_other_folders_are_not(base: Path, tmp_path: Path) -> None:
+def test_old_models_are_replaced_but_other_folders_are_not(base: Path, tmp_path: Path) -> None:
     other = tmp_path / "mine"
     other.mkdir()
     (other / "thesis.txt").write_text("all of it")
@@ -247,7 +245,7 @@ def test_wrong_options_are_named(base: Path, options: dict[str, Any], message: s
         make(model=base, device="cpu", **options)
 
 
-def test_a_model_that_is_not_there_is_named_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ModelError, match="there is no model folder"):
         make(model=tmp_path / "nothing")

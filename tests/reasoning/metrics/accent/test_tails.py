@@ -29,7 +29,7 @@ def table(stored: Stored, tmp_path_factory: pytest.TempPathFactory) -> EventTabl
         return open_table(graph)
 
 
-def test_the_table_holds_what_every_backend_says(graph_of: GraphOf, tmp_path: Path, table: EventTable) -> None:
+def test_the_table_equals_the_tails_of_every_backend(graph_of: GraphOf, tmp_path: Path, table: EventTable) -> None:
     opened = open_table(graph_of(world()), home=tmp_path / "events")
     assert (opened.heads, opened.tails, opened.relations, opened.sources) == (
         table.heads,
@@ -42,7 +42,7 @@ def test_the_table_holds_what_every_backend_says(graph_of: GraphOf, tmp_path: Pa
             assert [row[:4] for row in opened.rows(head, relation)] == [row[:4] for row in table.rows(head, relation)]
 
 
-def test_the_table_is_in_the_order_of_the_graph(table: EventTable) -> None:
+def test_the_table_keeps_the_order_of_the_graph(table: EventTable) -> None:
     head = table.exact("PersonX buys a dog")
     assert head is not None
     assert [table.tails[row.tail] for row in table.rows(head, "xWant")] == ["to go to the park", "to feed the dog"]
@@ -51,13 +51,13 @@ def test_the_table_is_in_the_order_of_the_graph(table: EventTable) -> None:
     assert "isFilledBy" not in table.relations
 
 
-def test_conceptnets_events_stand_under_atomics_names(table: EventTable) -> None:
+def test_conceptnet_events_have_atomic_relations(table: EventTable) -> None:
     (tails,) = GraphTails(table).find([Query("PersonX walks the dog", "xNeed")])
     [tail] = tails.tails
     assert (tail.text, tail.form, tail.source) == ("get a leash", "PersonX gets a leash", "conceptnet")
 
 
-def test_a_table_is_made_once_and_goes_with_the_graph(stored: Stored, tmp_path: Path) -> None:
+def test_a_table_is_built_once_and_bound_to_its_graph(stored: Stored, tmp_path: Path) -> None:
     read: list[int] = []
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         first = open_table(graph, progress=read.append)
@@ -84,7 +84,7 @@ def test_a_table_has_a_header_so_that_builders_do_not_replace_each_others(stored
         EventTable(table.folder, digest="another")
 
 
-def test_a_damaged_table_is_made_anew(stored: Stored, tmp_path: Path) -> None:
+def test_a_damaged_table_is_rebuilt(stored: Stored, tmp_path: Path) -> None:
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         folder = open_table(graph).folder
         (folder / "tail.npy").write_bytes(b"broken")
@@ -93,7 +93,7 @@ def test_a_damaged_table_is_made_anew(stored: Stored, tmp_path: Path) -> None:
         assert len(open_table(graph)) == len([row for row in world() if row.relation not in ("isFilledBy", "IsA")])
 
 
-def test_a_graph_without_events_knows_nothing(tmp_path: Path) -> None:
+def test_a_graph_without_events_has_no_tails(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph", create=True) as graph:
         table = open_table(graph)
     assert GraphTails(table).find([Query("PersonX eats", "xWant")]) == [Found()]
@@ -115,7 +115,7 @@ def test_a_head_is_found_in_any_wording(table: EventTable, wording: str) -> None
 @pytest.mark.parametrize(
     "query", [Query("PersonX sells a dog", "xReact"), Query("PersonX buys a dog", "xNeed"), Query("", "xWant")]
 )
-def test_what_the_graph_does_not_know(table: EventTable, query: Query) -> None:
+def test_unknown_heads_have_no_tails(table: EventTable, query: Query) -> None:
     """An unknown head, a head of which people said that nothing is needed, no head at all."""
     assert GraphTails(table).find([query]) == [Found()]
 
@@ -139,12 +139,12 @@ def test_the_nearest_heads_are_those_with_tails_under_the_relation(table: EventT
 
 
 @pytest.mark.parametrize(("limit", "threshold"), [(0, 0.5), (3, 1.5), (3, -2)])
-def test_a_search_that_makes_no_sense(table: EventTable, tmp_path: Path, limit: int, threshold: float) -> None:
+def test_invalid_searches_are_refused(table: EventTable, tmp_path: Path, limit: int, threshold: float) -> None:
     with pytest.raises(InputError, match="nearest must be >= 1"):
         NearestTails(GraphTails(table), VectorCache(tmp_path, WordEncoder()), limit=limit, threshold=threshold)  # type: ignore[arg-type]
 
 
-def test_vectors_are_kept_and_encoded_once(tmp_path: Path) -> None:
+def test_vectors_are_stored_and_computed_once(tmp_path: Path) -> None:
     encoder = WordEncoder()
     vectors = VectorCache(tmp_path, encoder)  # type: ignore[arg-type]
     vectors.add(["a b", "c", "a b"])
@@ -159,7 +159,7 @@ def test_vectors_are_kept_and_encoded_once(tmp_path: Path) -> None:
     assert len(VectorCache(tmp_path, encoder)) == 0  # type: ignore[arg-type]
 
 
-def test_vectors_stay_in_memory_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_vectors_stay_in_memory_on_read_only_disks(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     vectors = VectorCache(tmp_path / "file" / "below", WordEncoder())  # type: ignore[arg-type]
     vectors.add(["a", "b"])
@@ -181,7 +181,7 @@ class Counting:
         return [Found((tail,) if query.head in self.heads else (), self.note) for query in self.queries[-len(list(queries)) :]]
 
 
-def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
+def test_a_chain_passes_only_unanswered_queries_on() -> None:
     first, second, third = Counting({"a"}), Counting({"b"}, "second failed"), Counting({"c"})
     chain = Chain([first, second, third, Counting(set())])
     tails = chain.find([Query(head, "xWant") for head in "abcda"])
@@ -196,9 +196,7 @@ def test_a_chain_asks_the_next_source_for_the_rest_alone() -> None:
     assert chain.find([]) == []
 
 
-def test_a_graph_that_cannot_be_written_to_is_served_from_the_cache(
-    stored: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_of_a_read_only_graph_are_cached(stored: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_graph(stored(world(), tmp_path / "graph")) as graph:
         (tmp_path / "graph" / "events").write_text("in the way")
         monkeypatch.setattr("platformdirs.user_cache_dir", lambda _: str(tmp_path / "cache"))

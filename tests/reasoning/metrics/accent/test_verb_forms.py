@@ -13,7 +13,7 @@ VERBS = (
 
 
 @pytest.mark.parametrize(("base", "third"), VERBS)
-def test_verbs_agree_and_stop_agreeing(base: str, third: str) -> None:
+def test_verbs_are_inflected_and_uninflected(base: str, third: str) -> None:
     assert third_person(base) == third
     assert base_form(third) == base
     assert base_form(base) == base
@@ -21,6 +21,6 @@ def test_verbs_agree_and_stop_agreeing(base: str, third: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["bought", "walked", "was", "can", "will", "went", "to"])
-def test_tense_and_modality_stay(verb: str) -> None:
+def test_tense_and_modality_are_kept(verb: str) -> None:
     assert third_person(verb) == verb
     assert base_form(verb) == verb

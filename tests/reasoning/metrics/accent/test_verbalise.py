@@ -66,11 +66,11 @@ from tacit.reasoning.metrics.accent.verbalise import VERBALISED, agreeing, state
         (("PersonX waking up", "xEffect", "yawning loudly"), "Alex is waking up", "As a result, Alex is yawning loudly"),
     ],
 )
-def test_a_tuple_is_read_out(triple: tuple[str, str, str], event: str, inference: str) -> None:
+def test_tuples_are_verbalised(triple: tuple[str, str, str], event: str, inference: str) -> None:
     assert verbalise(*triple) == (event, inference)
 
 
-def test_readings_cover_the_relations_and_bound_what_they_say() -> None:
+def test_templates_cover_all_relations_and_shorten_long_texts() -> None:
     assert set(RELATIONS) <= VERBALISED
     event, inference = verbalise("PersonX says " + "a" * 10_000, "xWant", "to say " + "b" * 10_000)
     assert len(event) == len(inference) == 400
@@ -100,7 +100,7 @@ def test_readings_cover_the_relations_and_bound_what_they_say() -> None:
         ("", ""),
     ],
 )
-def test_verbs_agree_where_hardly_any_reading_doubts_it(clause: str, mended: str) -> None:
+def test_verbs_agree_where_the_reading_is_nearly_certain(clause: str, mended: str) -> None:
     assert agreeing(clause) == mended
 
 
@@ -121,7 +121,7 @@ def test_names_keep_their_capitals(form: str, typed: str, expected: str) -> None
 @pytest.mark.parametrize(
     ("phrase", "index"), [("buys it", 0), ("never quickly buys", 2), ("replies", 0), ("fly home", 0), ("never", 0)]
 )
-def test_a_verb_stands_after_adverbs(phrase: str, index: int) -> None:
+def test_verbs_are_found_after_adverbs(phrase: str, index: int) -> None:
     assert verb_place(phrase.split()) == index
 
 
@@ -134,7 +134,7 @@ phrases = st.lists(st.sampled_from(WORDS.split()), max_size=7).map(" ".join) | s
 
 @given(phrases, st.sampled_from(sorted(VERBALISED)), phrases)
 @example("PersonX does not", "xWant", "PersonX does not")
-def test_anything_can_be_read_out(head: str, relation: str, tail: str) -> None:
+def test_any_text_is_verbalised(head: str, relation: str, tail: str) -> None:
     event, inference = verbalise(head, relation, tail)
     for text in (event, inference):
         assert len(text) <= 401  # one sign in upper case may be two

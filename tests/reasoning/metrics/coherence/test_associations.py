@@ -31,19 +31,19 @@ TURNS = ["the dog barks", "call the vet", "i lost my keys", "oh no , i am sorry"
         ("", []),
     ],
 )
-def test_words_are_the_same_however_a_corpus_takes_them_apart(text: str, words: list[str]) -> None:
+def test_words_do_not_depend_on_the_tokenization_of_a_corpus(text: str, words: list[str]) -> None:
     assert [word.text for word in words_of(text)] == words
 
 
 @given(st.text(max_size=60))
-def test_words_stand_where_they_say(text: str) -> None:
+def test_words_have_correct_offsets(text: str) -> None:
     words = words_of(text)
     assert all(first.end <= second.start for first, second in pairwise(words))
     for word in words:
         assert word.text == text[word.start : word.end].replace("’", "'").replace(" ", "").lower()
 
 
-def test_terms_are_words_then_pairs_each_once() -> None:
+def test_terms_are_distinct_words_and_pairs() -> None:
     terms = terms_of("the dog, the dog")
     assert [term.text for term in terms] == ["the", "dog", "the dog", "dog the"]
     assert [(term.start, term.end) for term in terms] == [(0, 3), (4, 7), (0, 7), (4, 12)]
@@ -87,7 +87,7 @@ def test_counting_gives_pointwise_mutual_information(pairs: list[tuple[str, str]
     assert len(fewer.edges[0]) == min(limit, len(expected))
 
 
-def test_a_graph_gives_back_what_was_written(tmp_path: Path) -> None:
+def test_associations_round_trip_through_files(tmp_path: Path) -> None:
     terms = ["dog", "vet", "call the", "keys"]
     edges = (np.array([0, 0, 3]), np.array([1, 2, 0]), np.array([1.5, 0.75, 2.0], np.float32))
     write_graph(tmp_path, terms, edges)
@@ -139,14 +139,14 @@ def test_broken_files_are_named_in_one_sentence(name: str, tmp_path: Path) -> No
         AssociationGraph(tmp_path)
 
 
-def test_arrays_that_do_not_fit_together_are_refused(tmp_path: Path) -> None:
+def test_inconsistent_arrays_are_refused(tmp_path: Path) -> None:
     write_graph(tmp_path, ["a", "b"], (np.array([0]), np.array([1]), np.array([1.0], np.float32)))
     np.save(tmp_path / "weights.npy", np.ones(2, np.float16))
     with pytest.raises(ModelError, match="do not fit together"):
         AssociationGraph(tmp_path)
 
 
-def test_no_pairs_are_no_associations() -> None:
+def test_without_pairs_there_are_no_associations() -> None:
     associations = count_associations([])
     assert (associations.terms, len(associations.edges[0])) == ((), 0)
     assert len(count_associations([("a b", "c d")] * 2).terms) == 0

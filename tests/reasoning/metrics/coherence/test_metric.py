@@ -85,7 +85,7 @@ def shares(pieces: Sequence[Piece]) -> float:
 
 
 @pytest.mark.parametrize("name", ["coherence", *PARTS])
-def test_every_input_has_a_value_that_its_shares_add_up_to(metrics: dict[str, Metric], name: str) -> None:
+def test_shares_add_up_to_the_value(metrics: dict[str, Metric], name: str) -> None:
     for item, score in zip(ITEMS, metrics[name].score_batch(ITEMS, explain=True), strict=True):
         assert math.isnan(score.value) == bool(score.evidence.note), item
         if score.evidence.pieces:
@@ -98,7 +98,7 @@ def test_every_input_has_a_value_that_its_shares_add_up_to(metrics: dict[str, Me
 
 
 @pytest.mark.parametrize("name", ["coherence", *PARTS])
-def test_neither_company_nor_order_nor_explaining_moves_a_score(metrics: dict[str, Metric], name: str) -> None:
+def test_scores_do_not_depend_on_batch_order_or_explanation(metrics: dict[str, Metric], name: str) -> None:
     metric = metrics[name]
     items = (ITEMS * 5)[:64]
     together = values(metric, items)
@@ -130,14 +130,14 @@ def test_coherence_is_the_weighted_sum_of_its_parts(metrics: dict[str, Metric], 
         assert value == pytest.approx(expected, abs=1e-6)
 
 
-def test_similarity_is_the_cosine_with_the_last_turn_that_says_something(metrics: dict[str, Metric], encoder: Path) -> None:
+def test_similarity_is_the_cosine_with_the_last_turn_that_has_words(metrics: dict[str, Metric], encoder: Path) -> None:
     first, second = open_encoder(encoder).encode(["i have a dog", "give it a bone"])
     score = metrics["similarity"].score(["hi", "i have a dog", ""], "give it a bone", explain=True)
     assert score.value == pytest.approx(float(first @ second), abs=1e-6)
     assert score.evidence.pieces[0].turn == 1
 
 
-def test_selection_is_the_heads_cosine(metrics: dict[str, Metric], folder: Path, encoder: Path) -> None:
+def test_selection_is_the_cosine_of_the_head(metrics: dict[str, Metric], folder: Path, encoder: Path) -> None:
     head = load_head(folder / "selection.safetensors")
     vectors = open_encoder(encoder).pooled(["i have a dog", "the puppy is hungry", "give it food"])
     before, last, response = (vectors - head.mean) / head.scale
@@ -150,7 +150,7 @@ def test_selection_is_the_heads_cosine(metrics: dict[str, Metric], folder: Path,
     assert [piece.turn for piece in metrics["selection"].score(["x"], "y", explain=True).evidence.pieces] == [0, None]
 
 
-def test_association_rests_on_edges(metrics: dict[str, Metric], folder: Path) -> None:
+def test_association_sums_its_edges(metrics: dict[str, Metric], folder: Path) -> None:
     graph = open_checkpoint(folder).associations
     score = metrics["association"].score(["i have a dog"], "give it a bone", explain=True)
     assert score.value > 0
@@ -170,7 +170,7 @@ def test_association_rests_on_edges(metrics: dict[str, Metric], folder: Path) ->
     assert metrics["association"].score(["i have a dog"], "xylophone").evidence.note == "no term of the response is known"
 
 
-def test_a_trained_metric_prefers_what_follows(metrics: dict[str, Metric]) -> None:
+def test_a_trained_metric_prefers_true_responses(metrics: dict[str, Metric]) -> None:
     good, elsewhere, copied = values(
         metrics["coherence"],
         [(["i have a dog"], "give it a bone"), (["i have a dog"], "we swam in the sea"), (["i have a dog"], "i have a dog")],
@@ -179,7 +179,7 @@ def test_a_trained_metric_prefers_what_follows(metrics: dict[str, Metric]) -> No
     assert good > copied
 
 
-def test_silence_is_told_apart(metrics: dict[str, Metric]) -> None:
+def test_empty_responses_and_histories_have_different_notes(metrics: dict[str, Metric]) -> None:
     for metric in metrics.values():
         blank, first = metric.score(["hi"], " "), metric.score([" "], "hi there")
         assert blank.evidence.note == "the response cannot be judged: it has no words"
@@ -206,7 +206,7 @@ def test_parts_without_an_encoder_need_no_torch(folder: Path) -> None:
     assert all(line.startswith("MissingExtra torch is not installed; run: pip install 'tacit-kg[neural]'") for line in lines)
 
 
-def test_signatures_say_what_a_score_rests_on(folder: Path, encoder: Path, tmp_path: Path) -> None:
+def test_signatures_name_what_a_score_depends_on(folder: Path, encoder: Path, tmp_path: Path) -> None:
     metric = load_metric("coherence", checkpoint=folder, encoder=encoder)
     opened = open_checkpoint(folder)
     parts = dict(metric.signature.parts)
@@ -226,7 +226,7 @@ def test_another_encoder_is_refused(folder: Path, tmp_path: Path) -> None:
             load_metric(name, checkpoint=folder, encoder=other)
 
 
-def test_what_is_broken_is_named_in_one_sentence(folder: Path, encoder: Path, tmp_path: Path) -> None:
+def test_damaged_checkpoints_are_one_sentence(folder: Path, encoder: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="tacit train coherence"):
         load_metric("association", checkpoint=tmp_path)
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
@@ -261,7 +261,7 @@ def test_what_is_broken_is_named_in_one_sentence(folder: Path, encoder: Path, tm
         load_metric("association", checkpoint=copy)
 
 
-def test_heads_that_make_no_sense_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_invalid_heads_are_refused(folder: Path, tmp_path: Path) -> None:
     head = load_head(folder / "selection.safetensors")
     file = tmp_path / "head.safetensors"
     wrong = [
@@ -282,7 +282,7 @@ def test_heads_that_make_no_sense_are_refused(folder: Path, tmp_path: Path) -> N
     assert isinstance(load_head(file), SelectionHead)
 
 
-def test_metrics_share_what_was_encoded(folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_share_encoded_texts(folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     close_encoders()
     opened = open_encoder(encoder)
     rows: list[int] = []
@@ -300,7 +300,7 @@ def test_metrics_share_what_was_encoded(folder: Path, encoder: Path, monkeypatch
 # The head of response selection: cosines and summands by hand, and files that give back what was written.
 
 
-def test_the_cosine_of_a_head_is_the_sum_of_what_its_turns_give(tmp_path: Path) -> None:
+def test_the_cosine_of_a_head_is_the_sum_over_its_turns(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
 
     def some(*shape: int) -> Floats:

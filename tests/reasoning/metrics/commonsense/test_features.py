@@ -141,7 +141,7 @@ def test_pairs_and_triples_against_networkx(rows: list[Assertion], items: list[t
                 assert strengths == sorted(strengths, reverse=True)
 
 
-def test_evidence_says_where_both_ends_stand(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
+def test_evidence_has_the_spans_of_both_ends(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> None:
     features = TripleFeatures(graph, analyser)
     long_item = item(["My dogs sleep.", "A dog and a puppy.", "Really?"], "Give Bones to them, and food.")
     first, second = features.evidence(long_item, 1)
@@ -156,7 +156,7 @@ def test_evidence_says_where_both_ends_stand(graph: KnowledgeGraph, analyser: Sp
     assert chains == ["puppy -IsA-> dog -Desires-> bone", "puppy -IsA-> dog -Desires-> food"]
 
 
-def test_batches_and_memory_change_nothing(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_features_do_not_depend_on_batch_or_cache(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     checked = [item(history, response) for history, response, _, _ in GOLDEN] * 2
     whole = TripleFeatures(oracle, analyser).counts(checked)
     forgetful = TripleFeatures(oracle, analyser, cache_size=0)
@@ -207,6 +207,6 @@ def test_signature_and_options(oracle: OracleGraph, analyser: SpacyAnalyser) -> 
         TripleFeatures(oracle, analyser, count=wrong)
 
 
-def test_counts_of_no_sets_have_a_shape(graph: KnowledgeGraph) -> None:
+def test_counts_of_no_items_have_a_shape(graph: KnowledgeGraph) -> None:
     assert count_triples_many(graph, [], 1).shape == (0, 2)
     assert count_triples_many(graph, [([], []), (["/c/en/dog"], ["/c/en/bone"])], 1).tolist() == [[0, 0], [1, 1]]

@@ -68,7 +68,7 @@ def shares(score: Score) -> float:
 @pytest.mark.parametrize(
     ("variant", "count"), [("symbolic", "pairs"), ("neural", "pairs"), ("all", "triples"), ("symbolic", "triples")]
 )
-def test_the_score_is_the_models_word_on_the_features(
+def test_the_score_is_the_prediction_from_the_features(
     oracle: OracleGraph, analyser: SpacyAnalyser, language_model: CausalModel, variant: str, count: str
 ) -> None:
     metric = metric_over(oracle, analyser, language_model, variant, count)
@@ -93,7 +93,7 @@ def test_features_by_hand(graph: KnowledgeGraph, analyser: SpacyAnalyser) -> Non
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_alone_as_in_any_batch_and_from_the_cache(
+def test_scores_do_not_depend_on_batch_or_cache(
     oracle: OracleGraph, analyser: SpacyAnalyser, language_model: CausalModel, variant: str
 ) -> None:
     together = metric_over(oracle, analyser, language_model, variant).score_batch(ITEMS, explain=True)
@@ -151,7 +151,7 @@ def test_an_explanation_names_the_features_and_their_triples(oracle: OracleGraph
     assert lines[2].endswith(" one-hop triples 2")
 
 
-def test_triples_that_are_not_named_stand_together(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_omitted_triples_are_summed(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     features = open_features(VARIANTS["symbolic"], oracle, pipeline=analyser, count="triples")
     item = (["my puppy is hungry", "my dog too"], "the cat has bones and food")
     for evidence, named in ((0, 0), (1, 1), (2, 2), (9, 3)):
@@ -166,7 +166,7 @@ def test_triples_that_are_not_named_stand_together(oracle: OracleGraph, analyser
         Commonsense(random_regressor(1, VARIANTS["symbolic"]), features, evidence=-1)
 
 
-def test_every_engine_gives_the_same(graph: KnowledgeGraph, oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_every_engine_gives_the_same_scores(graph: KnowledgeGraph, oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     items = [item for item in ITEMS if len(item[1]) < 1000]
     first, second = (metric_over(engine, analyser, None, "symbolic", "triples") for engine in (graph, oracle))
     assert first.score_batch(items, explain=True) == second.score_batch(items, explain=True)
@@ -176,7 +176,7 @@ def test_without_explain_there_are_no_pieces(oracle: OracleGraph, analyser: Spac
     assert metric_over(oracle, analyser, None, "symbolic").score(["a dog"], "a bone").evidence.pieces == ()
 
 
-def test_what_cannot_be_judged_has_no_score_and_says_so(
+def test_unjudged_items_have_no_score_and_a_note(
     oracle: OracleGraph, analyser: SpacyAnalyser, language_model: CausalModel
 ) -> None:
     metric = metric_over(oracle, analyser, language_model)
@@ -196,7 +196,7 @@ def test_what_cannot_be_judged_has_no_score_and_says_so(
     assert metric.score_batch([]) == []
 
 
-def test_a_feature_that_is_no_number_gives_no_score(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_a_nan_feature_gives_no_score(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     class Broken(FeatureExtractor):
         def values(self, items: Sequence[Item]) -> np.ndarray:
             numbers = super().values(items)
@@ -212,7 +212,7 @@ def test_a_feature_that_is_no_number_gives_no_score(oracle: OracleGraph, analyse
     assert shares(good) == pytest.approx(good.value)
 
 
-def test_signatures_tell_models_counts_and_language_models_apart(
+def test_signatures_distinguish_models_counts_and_language_models(
     oracle: OracleGraph, analyser: SpacyAnalyser, language_model: CausalModel
 ) -> None:
     features = open_features(FEATURES, oracle, pipeline=analyser, language_model=language_model)
@@ -234,7 +234,7 @@ def test_load_metric_takes_the_count_from_the_file(oracle: OracleGraph, analyser
     assert f"graph:{oracle.manifest().digest}|" in str(metric.signature)
 
 
-def test_what_cannot_be_opened_is_said_in_one_sentence(
+def test_unreadable_models_are_one_sentence(
     oracle: OracleGraph, tmp_path: Path, language_model: CausalModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ModelError, match="there is no commonsense regressor at"):
@@ -254,7 +254,7 @@ def test_what_cannot_be_opened_is_said_in_one_sentence(
     assert np.isfinite(opened.score(["a dog"], "a bone").value)
 
 
-def test_features_that_lack_what_they_need() -> None:
+def test_features_without_their_graph_or_model_are_refused() -> None:
     with pytest.raises(InputError, match="give one"):
         open_features(VARIANTS["symbolic"], None)
     with pytest.raises(ModelError, match="need a causal language model, and none is named"):
@@ -268,7 +268,7 @@ def test_features_that_lack_what_they_need() -> None:
             FeatureExtractor(wrong)
 
 
-def test_losses_are_asked_for_once(language_model: CausalModel) -> None:
+def test_losses_are_computed_once(language_model: CausalModel) -> None:
     requests: list[int] = []
 
     class Counting:
@@ -286,7 +286,7 @@ def test_losses_are_asked_for_once(language_model: CausalModel) -> None:
     assert first[0, 0] == first[0, 1]
 
 
-def test_the_shipped_model_is_small_symbolic_and_says_where_it_comes_from(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_the_shipped_model_is_small_symbolic_and_has_its_sources(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     model = load_regressor(SHIPPED)
     assert (model.variant, model.lowest, model.highest, len(model.background)) == ("symbolic", 0, 1, 100)
     assert "CDLA-Sharing 1.0" in model.facts["licence"]
@@ -301,13 +301,13 @@ def test_the_shipped_model_is_small_symbolic_and_says_where_it_comes_from(oracle
     assert 0 <= metric.score(["i have a dog"], "give it a bone").value <= 1
 
 
-def test_the_shipped_model_likes_triples_in_a_response_of_given_length() -> None:
+def test_the_shipped_model_prefers_more_triples_at_equal_length() -> None:
     model = load_regressor(SHIPPED)
     values = np.array([[count, 20.0, 10.0] for count in (0.0, 1, 3, 8, 20, 50)])
     assert all(two > count for count, two in pairwise(model.predict(values)))
 
 
-def test_pieces_are_of_the_common_kind(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
+def test_evidence_uses_the_common_pieces(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
     score = load_metric("commonsense", oracle, pipeline=analyser).score(["i have a dog"], "give it a bone", explain=True)
     assert all(isinstance(piece, Piece) for piece in score.evidence.pieces)
     assert shares(score) == pytest.approx(score.value, abs=1e-6)

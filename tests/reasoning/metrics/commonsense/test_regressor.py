@@ -49,7 +49,7 @@ def fitted(features: tuple[str, ...] = FEATURES, recipe: NetworkRecipe = QUICK, 
 @pytest.mark.parametrize(
     "recipe", [QUICK, NetworkRecipe(hidden=(5, 4), activation="relu", members=1, epochs=10), NetworkRecipe((), epochs=10)]
 )
-def test_numpy_says_what_scikit_learn_says(variant: str, recipe: NetworkRecipe) -> None:
+def test_predictions_equal_scikit_learn(variant: str, recipe: NetworkRecipe) -> None:
     features = variant_features(variant)
     networks, model = fitted(features, recipe)
     values = 3 * feature_values(7, 1000, features)  # some lie far outside what was seen
@@ -89,7 +89,7 @@ def test_training_is_repeatable_and_seeds_differ() -> None:
     assert files[0] == files[1] != files[2]
 
 
-def test_it_learns_what_is_there_to_learn() -> None:
+def test_a_linear_relation_is_learnt() -> None:
     values = feature_values(0, 600)
     ratings = made_up_ratings(values, 1, noise=0.2)
     model = to_regressor(fit(values, ratings, FEATURES, 0, NetworkRecipe(alpha=0.01)), values, ratings, FEATURES, 0)
@@ -97,7 +97,7 @@ def test_it_learns_what_is_there_to_learn() -> None:
     assert np.corrcoef(model.predict(unseen), made_up_ratings(unseen, 2, noise=0.0))[0, 1] > 0.9
 
 
-def test_a_feature_that_never_varied_is_left_aside() -> None:
+def test_constant_features_are_ignored() -> None:
     values = feature_values(0, 100)
     values[:, 3] = 4.0
     model = to_regressor(
@@ -117,7 +117,7 @@ def test_a_feature_that_never_varied_is_left_aside() -> None:
         (np.arange(5.0), "5 judgements are too few"),
     ],
 )
-def test_ratings_that_teach_nothing(ratings: np.ndarray, message: str) -> None:
+def test_constant_ratings_are_refused(ratings: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fit(feature_values(0, len(ratings)), ratings, FEATURES, 0, QUICK)
 
@@ -133,7 +133,7 @@ def test_unknown_variant() -> None:
         variant_features("neuro")
 
 
-def test_the_file_gives_back_the_model(tmp_path: Path) -> None:
+def test_models_round_trip_through_files(tmp_path: Path) -> None:
     model = replace(random_regressor(5, background=30), facts={"data": ["ü"], "scores": {"pearson": 0.1}})
     data = to_bytes(model)
     assert to_bytes(model) == data
@@ -183,14 +183,14 @@ def with_head(data: bytes, **changes: object) -> bytes:
         {"ratings": ["1", "5"]}, {"facts": None}, {"facts": []},
     ],
 )  # fmt: skip
-def test_a_description_that_does_not_fit_is_refused(changes: dict[str, object]) -> None:
+def test_inconsistent_metadata_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ModelError, match=r"^m is not a commonsense regressor \(.*\); give one that tacit train .* wrote$"):
         from_bytes(with_head(to_bytes(random_regressor(1, FEATURES[:3])), **changes), "m")
 
 
 @pytest.mark.parametrize("name", ["low", "scale", "weights.0", "weights.1", "biases.1", "background"])
 @pytest.mark.parametrize("fault", ["missing", "nan", "shape", "kind"])
-def test_arrays_that_do_not_fit_are_refused(name: str, fault: str) -> None:
+def test_inconsistent_arrays_are_refused(name: str, fault: str) -> None:
     from safetensors.numpy import load
 
     data = to_bytes(random_regressor(1))
@@ -206,7 +206,7 @@ def test_arrays_that_do_not_fit_are_refused(name: str, fault: str) -> None:
         from_bytes(save(arrays, head), "m")
 
 
-def test_bytes_of_another_kind_are_refused() -> None:
+def test_files_of_another_format_are_refused() -> None:
     data = to_bytes(random_regressor(1))
     foreign = save({"weights.0": np.zeros((2, 2))}, {"format": "pt"})
     rng = random.Random(0)
@@ -218,7 +218,7 @@ def test_bytes_of_another_kind_are_refused() -> None:
             from_bytes(wrong, "m")
 
 
-def test_no_file_and_no_folder_of_a_model(tmp_path: Path) -> None:
+def test_missing_model_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="there is no commonsense regressor at"):
         load_regressor(tmp_path)
     with pytest.raises(ModelError, match="there is no commonsense regressor at"):
@@ -258,7 +258,7 @@ def test_a_product_by_hand() -> None:
 
 @pytest.mark.parametrize("features", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_every_order_of_arrival_gives_the_same(features: int, activation: str) -> None:
+def test_shapley_values_equal_the_mean_over_all_orders(features: int, activation: str) -> None:
     model = random_regressor(features, FEATURES[:features], activation=activation)
     items = feature_values(20, 6, FEATURES[:features])
     values, base = shapley_values(model.predict, items, model.background)
@@ -286,7 +286,7 @@ def test_shares_add_up_to_the_score(seed: int, items: list[tuple[float, ...]], h
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 1000), dummy=st.integers(0, 4))
-def test_a_feature_that_does_nothing_has_no_share(seed: int, dummy: int) -> None:
+def test_unused_features_have_no_share(seed: int, dummy: int) -> None:
     model = random_regressor(seed)
     model.weights[0][:, dummy, :] = 0.0
     values, _ = shapley_values(model.predict, feature_values(seed + 1, 4), model.background)
@@ -296,7 +296,7 @@ def test_a_feature_that_does_nothing_has_no_share(seed: int, dummy: int) -> None
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 1000))
-def test_features_that_do_the_same_have_the_same_share(seed: int) -> None:
+def test_equivalent_features_have_equal_shares(seed: int) -> None:
     rng = np.random.default_rng(seed)
     item, background = rng.normal(size=(1, 4)), rng.normal(size=(9, 4))
     item[:, 1], background[:, 1] = item[:, 0], background[:, 0]
@@ -316,7 +316,7 @@ def test_the_shares_of_a_sum_are_the_sums_of_the_shares(seed: int) -> None:
     assert both == pytest.approx(apart, abs=1e-12)
 
 
-def test_many_items_are_done_in_parts_and_none_is_none() -> None:
+def test_many_items_are_explained_in_chunks() -> None:
     model = random_regressor(2, background=100)
     items = feature_values(3, 150)
     values, base = shapley_values(model.predict, items, model.background)

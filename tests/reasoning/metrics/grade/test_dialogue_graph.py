@@ -60,14 +60,14 @@ def test_weights_by_hand(graph: KnowledgeGraph) -> None:
     assert len(paper.concepts) == 4  # the dog is two nodes and one concept
 
 
-def test_profiles_are_told_and_others_refused() -> None:
+def test_profiles_are_listed_and_others_refused() -> None:
     assert room.edge_weights("paper")[0] == 0
     assert room.edge_weights("released")[3] == pytest.approx(1 / 3)
     with pytest.raises(InputError, match="no profile 'other'"):
         room.edge_weights("other")
 
 
-def test_a_batch_is_filled_up_and_masked(oracle: KnowledgeGraph) -> None:
+def test_batches_are_padded_and_masked(oracle: KnowledgeGraph) -> None:
     graphs = [room.build(oracle, CONTEXT, RESPONSE), room.build(oracle, [], []), room.build(oracle, ["/c/en/cat"], [])]
     together = room.batch(graphs, room.edge_weights("paper"))
     assert together.mask.sum(1).tolist() == [5, 0, 1]
@@ -76,7 +76,7 @@ def test_a_batch_is_filled_up_and_masked(oracle: KnowledgeGraph) -> None:
     assert room.batch([], room.edge_weights("paper")).nodes.shape == (0, 1)
 
 
-def test_rows_hold_the_mean_of_neighbours(graph: KnowledgeGraph) -> None:
+def test_rows_contain_the_mean_of_neighbours(graph: KnowledgeGraph) -> None:
     vectors = Counted()
     around = Neighbourhood(graph, vectors, limits=(2, 1))
     row = around.rows(["/c/en/dog", "/c/en/nothing"])
@@ -116,7 +116,7 @@ class TinyEncoder:
         return unit
 
 
-def test_embeddings_are_kept_beside_the_index(world: list[Assertion], tmp_path: Path) -> None:
+def test_embeddings_are_stored_beside_the_index(world: list[Assertion], tmp_path: Path) -> None:
     with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
         first: Any = TinyEncoder()
         concepts = ["/c/en/dog", "/c/en/hot_dog", "/c/en/dog", "/c/en/unknown"]
@@ -186,7 +186,7 @@ def keyword(concept: str, score: float) -> Keyword:
     return Keyword(Mention(0, 1, concept, f"/c/en/{concept}", concept, "NOUN"), score)
 
 
-def test_the_score_is_worked_out_by_hand(linker: Linker) -> None:
+def test_score_by_hand(linker: Linker) -> None:
     idf = IdfTable(99, {"dog": 9, "bone": 99})
     keywords = KeywordFinder(linker, idf).of_texts(["The dog and the dog want a bone", "A dog can fall"])
     assert [(keyword.mention.text, keyword.mention.start) for keyword in keywords[0]] == [
@@ -197,7 +197,7 @@ def test_the_score_is_worked_out_by_hand(linker: Linker) -> None:
     assert scores == pytest.approx({"dog": 2 / 4 * log(10), "fall": 1 / 4 * log(100)})
 
 
-def test_a_call_that_fills_the_cache_keeps_what_was_known_before_it(linker: Linker) -> None:
+def test_a_call_that_fills_the_cache_keeps_earlier_texts(linker: Linker) -> None:
     idf = IdfTable(99, {"dog": 9})
     texts = ["a dog", "a bone", "a cat", "a puppy"]
     expected = [KeywordFinder(linker, idf).of_texts([text])[0] for text in texts]
@@ -207,7 +207,7 @@ def test_a_call_that_fills_the_cache_keeps_what_was_known_before_it(linker: Link
     assert finder.of_texts(texts) == expected
 
 
-def test_words_that_are_no_concept_or_too_light_are_no_keywords(linker: Linker) -> None:
+def test_unknown_and_common_words_are_no_keywords(linker: Linker) -> None:
     finder = KeywordFinder(linker, IdfTable(0, {}))
     assert finder.of_texts(["The dog wants a bone"]) == [()]  # a table of nothing gives every word the idf 0
     heavy = KeywordFinder(linker, IdfTable(1000, {}), threshold=0.0)
@@ -231,7 +231,7 @@ def test_a_damaged_table_is_named(broken: object) -> None:
 
 
 @given(before=st.integers(0, 30), after=st.integers(0, 30), limit=st.integers(1, 16))
-def test_no_side_goes_below_half_for_the_other(before: int, after: int, limit: int) -> None:
+def test_each_side_keeps_at_least_half_of_the_keywords(before: int, after: int, limit: int) -> None:
     finder = KeywordFinder(None, IdfTable(1, {}), limit=limit)  # type: ignore[arg-type]
     context = [keyword(f"c{n}", 1 + n) for n in range(before)]
     response = sorted((keyword(f"r{n}", 1 + n) for n in range(after)), key=lambda term: -term.score)
@@ -243,7 +243,7 @@ def test_no_side_goes_below_half_for_the_other(before: int, after: int, limit: i
     assert min((term.score for term in keywords.context), default=9) >= before - len(keywords.context) + 1 or not keywords.context
 
 
-def test_of_a_concept_in_several_turns_the_strongest_counts_and_of_equals_the_last() -> None:
+def test_a_concept_in_several_turns_has_its_highest_weight_latest_turn_first() -> None:
     finder = KeywordFinder(None, IdfTable(1, {}))  # type: ignore[arg-type]
     turns = [[keyword("dog", 0.5)], [keyword("dog", 0.9), keyword("cat", 0.3)], [keyword("cat", 0.3), keyword("dog", 0.2)]]
     keywords = finder.of_dialogue(turns, [keyword("dog", 0.1)], first=4)

@@ -66,14 +66,14 @@ def metric(index: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder,
     return make(index, model=checkpoint, encoder=encoder, pipeline=analyser)
 
 
-def test_every_backend_gives_the_same(metric: Grade, graph: KnowledgeGraph) -> None:
+def test_every_backend_gives_the_same_scores(metric: Grade, graph: KnowledgeGraph) -> None:
     other = make(graph, model=metric.checkpoint, encoder=metric.encoder, pipeline=metric.finder.linker.analyser)
     ours, theirs = ([score.value for score in scorer.score_batch(ITEMS)] for scorer in (metric, other))
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
     assert len({round(value, 6) for value in ours}) > len(ITEMS) // 2
 
 
-def test_one_by_one_as_in_batches_of_any_order(metric: Grade) -> None:
+def test_scores_do_not_depend_on_batch_or_order(metric: Grade) -> None:
     items = [*ITEMS, *EDGE]
     together = [score.value for score in metric.score_batch(items)]
     alone = [metric.score(*item).value for item in items]
@@ -83,7 +83,7 @@ def test_one_by_one_as_in_batches_of_any_order(metric: Grade) -> None:
     assert all(0 < value < 1 for value in together[: len(ITEMS)])
 
 
-def test_older_turns_do_not_count(metric: Grade) -> None:
+def test_only_the_last_two_turns_count(metric: Grade) -> None:
     near = ["Where is the dog?", "At home."]
     assert metric.score([*["The moon is a satellite."] * 500, *near], "A pet").value == pytest.approx(
         metric.score(near, "A pet").value, abs=1e-6
@@ -99,7 +99,7 @@ def test_older_turns_do_not_count(metric: Grade) -> None:
         ([], "Mum", "neither side"), (["hmm"], "Mum", "neither side"),
     ],
 )  # fmt: skip
-def test_where_the_graph_says_nothing_the_note_says_so(metric: Grade, history: list[str], response: str, note: str) -> None:
+def test_without_keywords_a_note_says_so(metric: Grade, history: list[str], response: str, note: str) -> None:
     score = metric.score(history, response, explain=True)
     assert score.evidence.note.startswith(note)
     assert bool(score.evidence.note) == bool(note)
@@ -126,7 +126,7 @@ def test_an_explanation_adds_up_and_names_paths(metric: Grade) -> None:
     json.dumps(score.to_dict())
 
 
-def test_leaving_a_keyword_out_is_what_the_network_says_without_it(metric: Grade) -> None:
+def test_shares_are_differences_without_the_keyword(metric: Grade) -> None:
     """The change of a keyword is the score minus that of a graph built without it, by another way."""
     import torch
     from tacit.graph.item import Item
@@ -152,7 +152,7 @@ def test_any_text_has_a_score(metric: Grade, history: list[str], response: str) 
     assert 0 < score.value < 1 or (isnan(score.value) and "cannot be" in score.evidence.note)
 
 
-def test_profiles_differ_and_stand_in_the_signature(metric: Grade) -> None:
+def test_profiles_differ_and_are_in_the_signature(metric: Grade) -> None:
     released = make(
         metric.graph, model=metric.checkpoint, encoder=metric.encoder, pipeline=metric.finder.linker.analyser, profile="released"
     )
@@ -162,7 +162,7 @@ def test_profiles_differ_and_stand_in_the_signature(metric: Grade) -> None:
     assert np.abs(np.subtract(ours, theirs)).max() > 1e-6
 
 
-def test_a_model_without_graph_branch_says_so(index: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder) -> None:
+def test_a_model_without_graph_branch_is_noted(index: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder) -> None:
     plain = make(
         index, model=tiny_checkpoint(index, analyser, encoder, graph=False, limits=()), encoder=encoder, pipeline=analyser
     )
@@ -177,7 +177,7 @@ def test_each_turn_goes_through_the_encoder_once(metric: Grade, monkeypatch: pyt
     metric.score_batch(ITEMS)
 
 
-def test_what_cannot_be_is_said(
+def test_invalid_options_are_one_sentence(
     index: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncoder, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match="needs a graph"):
@@ -195,7 +195,7 @@ def test_what_cannot_be_is_said(
     assert metric_options("grade")["profile"] is None
 
 
-def test_a_checkpoint_comes_back_whole(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_checkpoints_round_trip(checkpoint: Checkpoint, tmp_path: Path) -> None:
     where = tmp_path / "model"
     digest = save_checkpoint(checkpoint, where, "card {digest}")
     assert save_checkpoint(checkpoint, where, "card {digest}") == digest

@@ -48,7 +48,7 @@ def texts(b: int = 3) -> tuple[Tensor, ...]:
     return tuple(torch.randn(b, 6, generator=generator) for _ in range(3))
 
 
-def test_attention_is_worked_out_by_hand() -> None:
+def test_attention_by_hand() -> None:
     torch.manual_seed(3)
     layer = HopAttention(4, 4, 2)
     nodes, adjacency = torch.randn(1, 3, 4), torch.tensor([[[0.0, 0.5, 0.0], [0.5, 0.0, 1.0], [0.0, 1.0, 0.0]]])
@@ -75,7 +75,7 @@ def test_attention_is_worked_out_by_hand() -> None:
     np.testing.assert_allclose(after[0].detach().numpy(), expected, atol=1e-5)
 
 
-def test_nodes_start_from_their_neighbours_by_hand() -> None:
+def test_initial_nodes_by_hand() -> None:
     torch.manual_seed(4)
     start = NeighbourAggregation(4, 2)
     concepts = torch.randn(2, 3, 4)
@@ -89,7 +89,7 @@ def test_normalisation_is_symmetric_and_by_degrees() -> None:
     torch.testing.assert_close(normalise(looped), looped / 1.5)
 
 
-def test_hops_weigh_attention_only_where_asked() -> None:
+def test_attention_is_weighted_by_hops_only_if_enabled() -> None:
     torch.manual_seed(5)
     plain = HopAttention(4, 4, 2, by_hops=False)
     nodes, mask = torch.randn(1, 3, 4), torch.ones(1, 3, dtype=torch.bool)
@@ -100,7 +100,7 @@ def test_hops_weigh_attention_only_where_asked() -> None:
     assert not torch.allclose(plain(nodes, edges, mask)[0], plain(nodes, edges * 0.3, mask)[0])
 
 
-def test_padding_is_never_seen(model: GradeModel) -> None:
+def test_padding_does_not_change_scores(model: GradeModel) -> None:
     graphs = random_graphs()
     before = model(texts(), graphs)
     disturbed_nodes = torch.where(graphs.mask, graphs.nodes, 4)
@@ -122,7 +122,7 @@ def test_padding_is_never_seen(model: GradeModel) -> None:
     torch.testing.assert_close(model(texts(), wider), before, rtol=0, atol=1e-6)
 
 
-def test_a_batch_gives_what_each_gives_alone(model: GradeModel) -> None:
+def test_batches_equal_single_items(model: GradeModel) -> None:
     graphs, graph_inputs = random_graphs(), texts()
     together = model(graph_inputs, graphs)
     for index in range(3):
@@ -140,7 +140,7 @@ def test_the_order_of_keywords_does_not_matter(model: GradeModel) -> None:
     torch.testing.assert_close(model(texts(1), turned), model(texts(1), graphs), rtol=0, atol=1e-6)
 
 
-def test_an_edge_matters_and_reaches_its_own_node(model: GradeModel) -> None:
+def test_edges_affect_their_own_nodes(model: GradeModel) -> None:
     graphs = random_graphs(b=1)
     without = graphs.adjacency.clone()
     without[0, 0, 3] = without[0, 3, 0] = 0
@@ -161,7 +161,7 @@ def test_edges_are_dropped_in_both_directions_and_by_their_share() -> None:
     assert drop_edges(edges, 0.0, torch.Generator()) is edges
 
 
-def test_scoring_drops_nothing(model: GradeModel) -> None:
+def test_scoring_drops_no_edges(model: GradeModel) -> None:
     text_inputs, graphs = texts(), random_graphs()
     assert torch.equal(model(text_inputs, graphs), model(text_inputs, graphs))
 
@@ -213,7 +213,7 @@ def test_tokens_are_pooled_as_configured(pooling: str, expected: list[float]) ->
     assert read(ids, mask, None).tolist() == [[value] * 3 for value in expected]
 
 
-def test_of_context_and_response_the_longer_one_loses_its_beginning(tmp_path: Path) -> None:
+def test_the_longer_of_context_and_response_is_truncated(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(save_tiny_encoder(tmp_path / "bert"))
     contexts, responses = [["a b", "c d e f"], ["a"], []], ["x y", "u v w x y z", "z"]
