@@ -194,13 +194,13 @@ def _graph(name: str | None, origin: str, server: dict[str, str | None]) -> Iter
         else:
             yield from _opened(name, origin, server)
     except TacitError as error:
-        command = "" if "://" in name or Path(name).exists() else _making(Path(name))
+        command = "" if "://" in name or Path(name).exists() else _load_command(Path(name))
         yield Check(
             "graph", "graph", "wrong", f"{error} (the graph is named by {origin})", command, {"url": without_credentials(name)}
         )
 
 
-def _making(path: Path) -> str:
+def _load_command(path: Path) -> str:
     """Return the command that makes a graph at ``path``."""
     if path.name == "graph":  # the name of the folder that setup makes
         return f"tacit setup --directory {shlex.quote(str(path.parent))}"

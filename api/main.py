@@ -78,7 +78,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        return _hang_up()
+        return _discard_stdout()
     except SystemExit as leaving:  # raised by the argument parser for a broken pipe
         return leaving.code if isinstance(leaving.code, int) else 1
     except Exception as error:
@@ -86,7 +86,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         try:
             sys.stdout.flush()
         except (OSError, ValueError):  # buffered output cannot be written, e.g. because the disk is full
-            _hang_up()
+            _discard_stdout()
         return status
 
 
@@ -116,7 +116,7 @@ def _warn_of_other_tacit() -> None:
             )
 
 
-def _hang_up() -> int:
+def _discard_stdout() -> int:
     """Redirect stdout to ``/dev/null`` after a broken pipe, so that the interpreter does not report it again at exit."""
     with contextlib.suppress(OSError, ValueError):  # stdout may not be a file, e.g. in a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -43,9 +43,9 @@ from tacit.reasoning.evaluation.correlation import (
     Figures,
     SetFigures,
     correlate,
+    formatted,
     interval,
     shipped_figures,
-    spelt,
     undefined,
     with_intervals,
 )
@@ -173,8 +173,8 @@ def table(figures_of_metrics: dict[str, Figures], kind: str) -> Iterator[str]:
     yield "|---" * (len(names) + 2) + "|"
     for metric, figures in sorted(figures_of_metrics.items(), key=lambda row: -row[1].mean):
         chosen_on = KINDS[metric].chosen_on
-        cells = [spelt(getattr(of_set, kind)) + ("*" if of_set.name in chosen_on else "") for of_set in figures.sets]
-        yield f"| `{metric}` | {' | '.join(cells)} | {spelt(getattr(figures, kind))} |"
+        cells = [formatted(getattr(of_set, kind)) + ("*" if of_set.name in chosen_on else "") for of_set in figures.sets]
+        yield f"| `{metric}` | {' | '.join(cells)} | {formatted(getattr(figures, kind))} |"
 
 
 def write(measured: dict[str, Figures], sets: list[Set], graph: list[dict[str, str]], resamples: int, seed: int) -> None:
@@ -225,7 +225,9 @@ def choice_table(brief: bool = False) -> str:
             continue
         needs.append(needs_of(kind))
         star = "*" if figures and {of_set.name for of_set in figures.sets} & set(kind.chosen_on) else ""
-        agreement = [spelt(correlation, 2) + star for correlation in (figures.pearson, figures.spearman)] if figures else ["", ""]
+        agreement = (
+            [formatted(correlation, 2) + star for correlation in (figures.pearson, figures.spearman)] if figures else ["", ""]
+        )
         cells = [f"`{name}`", kind.summary.removesuffix("."), *agreement]
         if not brief:
             cells[2:2] = [kind.range, kind.better or "neither", ", ".join(needs_of(kind)) or "nothing"]

@@ -26,7 +26,7 @@ from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning import load_metric
 from tacit.reasoning.evaluation.agreement import conversations, numbered
-from tacit.reasoning.evaluation.correlation import Correlation, correlate, spelt
+from tacit.reasoning.evaluation.correlation import Correlation, correlate, formatted
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.metrics.coherence.checkpoint import SHIPPED, open_checkpoint
 from tacit.reasoning.training.card import coherence_card as card
@@ -62,7 +62,7 @@ def markdown(agreements: dict[str, dict[str, Row]], kind: str) -> str:
     groups = list(next(iter(agreements.values())))
     lines = [f"| {kind.title()} | {' | '.join(groups)} |", "|---" * (len(groups) + 1) + "|"]
     lines += [
-        f"| {name} | {' | '.join(spelt(row[kind]) if (row := rows[group]) else '–' for group in groups)} |"
+        f"| {name} | {' | '.join(formatted(row[kind]) if (row := rows[group]) else '–' for group in groups)} |"
         for name, rows in agreements.items()
     ]
     return "\n".join(lines)

@@ -26,7 +26,7 @@ from tacit.graph.item import Item
 from tacit.loaders import Judgement, read_judgements
 from tacit.loaders.judgements import dataset_name
 from tacit.reasoning.evaluation.agreement import conversations
-from tacit.reasoning.evaluation.correlation import Correlation, spelt
+from tacit.reasoning.evaluation.correlation import Correlation, formatted
 from tacit.reasoning.metrics.commonsense.features import open_features
 from tacit.reasoning.metrics.commonsense.metric import SHIPPED
 from tacit.reasoning.metrics.commonsense.regressor import FEATURES, VARIANTS, Matrix, Regressor, load_regressor, transform
@@ -102,7 +102,7 @@ def markdown(sets: list[Set], correlations: dict[str, dict[str, Row]], kind: str
     columns = " | ".join(f"{data.name} ({len(data.ratings)})" for data in sets)
     lines = [f"| {kind.title()} | {columns} |", "|---" * (len(sets) + 1) + "|"]
     lines += [
-        f"| {name} | {' | '.join(spelt(row[kind]) if (row := correlations[data.name][name]) else '–' for data in sets)} |"
+        f"| {name} | {' | '.join(formatted(row[kind]) if (row := correlations[data.name][name]) else '–' for data in sets)} |"
         for name in names
     ]
     return "\n".join(lines)
@@ -157,7 +157,7 @@ def write_card(sets: list[Set], correlations: dict[str, dict[str, Row]]) -> None
     ]  # fmt: skip
     for data in sets:
         row = correlations[data.name]["as shipped"]
-        cells = [spelt(row[kind]) if row else "–" for kind in ("pearson", "spearman")]
+        cells = [formatted(row[kind]) if row else "–" for kind in ("pearson", "spearman")]
         lines.append(f"| {data.name} | {len(data.ratings):,} | {' | '.join(cells)} |")
     text = card(load_regressor(SHIPPED), path="")
     (SHIPPED / "README.md").write_text("\n".join([text, *lines, ""]), encoding="utf-8")

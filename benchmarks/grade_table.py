@@ -21,7 +21,7 @@ from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.evaluation import Agreement, Judged, evaluate
 from tacit.reasoning.evaluation.agreement import conversations
-from tacit.reasoning.evaluation.correlation import spelt
+from tacit.reasoning.evaluation.correlation import formatted
 from tacit.reasoning.metrics.grade.metric import make
 from tacit.reasoning.models.encoder import TextEncoder, open_encoder
 
@@ -79,7 +79,14 @@ def main() -> None:
         print(f"| {name} | " + " | ".join("–" if value is None else f"{value:.3f}" for value in means_of) + " |")
     print("\n| metric | data set | system | n | Pearson | Spearman |\n|---|---|---|---|---|---|")
     for row in rows:
-        cells = (row.metric, row.dataset, row.system or "all", row.n, spelt(row.pearson) or "–", spelt(row.spearman) or "–")
+        cells = (
+            row.metric,
+            row.dataset,
+            row.system or "all",
+            row.n,
+            formatted(row.pearson) or "–",
+            formatted(row.spearman) or "–",
+        )
         print("| " + " | ".join(map(str, cells)) + " |")
     for name in names[1:]:
         spread = float(np.nanstd(scores[name]))

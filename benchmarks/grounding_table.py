@@ -20,7 +20,7 @@ from tacit.graph import open_graph, open_index
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.base import Score
 from tacit.reasoning.evaluation.agreement import conversations
-from tacit.reasoning.evaluation.correlation import Correlation, correlate, interval, spelt
+from tacit.reasoning.evaluation.correlation import Correlation, correlate, formatted, interval
 from tacit.reasoning.evaluation.resampling import correlations
 from tacit.reasoning.metrics.grounding import Grounding
 from tacit.reasoning.text.language import load_pipeline
@@ -45,9 +45,9 @@ def row(name: str, judged: Sequence[Judgement], old: Values, new: Values, resamp
     )
     closeness_value, grounding_value = (correlate(values, ratings)[0].value or 0.0 for values in (old, new))
     cells = [
-        spelt(Correlation(closeness_value, *interval(closeness_resamples))),
-        spelt(Correlation(grounding_value, *interval(grounding_resamples))),
-        spelt(Correlation(grounding_value - closeness_value, *interval(grounding_resamples - closeness_resamples))),
+        formatted(Correlation(closeness_value, *interval(closeness_resamples))),
+        formatted(Correlation(grounding_value, *interval(grounding_resamples))),
+        formatted(Correlation(grounding_value - closeness_value, *interval(grounding_resamples - closeness_resamples))),
     ]
     return f"| {name} | {len(judged):,} ({groups.max() + 1:,}) | {' | '.join(cells)} |"
 

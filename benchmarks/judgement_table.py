@@ -34,7 +34,7 @@ from tacit.loaders import read_judgements
 from tacit.reasoning import load_metric
 from tacit.reasoning.base import Metric
 from tacit.reasoning.evaluation.agreement import conversations
-from tacit.reasoning.evaluation.correlation import spelt
+from tacit.reasoning.evaluation.correlation import formatted
 from tacit.reasoning.metrics.coherence.metric import make as make_coherence
 from tacit.reasoning.metrics.judgement import (
     MODEL_FILE,
@@ -192,7 +192,7 @@ def main() -> None:
             }
             print(f"\n{name}, {len(judged)} responses")
             for score, row in agreements.items():
-                print(f"| {score} | {' | '.join(spelt(value) for value in row.values()) if row else 'not defined'} |")
+                print(f"| {score} | {' | '.join(formatted(value) for value in row.values()) if row else 'not defined'} |")
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=1, default=str) + "\n", encoding="utf-8")
 

@@ -130,7 +130,7 @@ class MissingExtra(TacitError):
         return sys.platform == "linux" and "torch" in self.packages
 
     @classmethod
-    def together(cls, errors: Sequence[MissingExtra]) -> MissingExtra:
+    def combined(cls, errors: Sequence[MissingExtra]) -> MissingExtra:
         """Return several errors as one."""
         return cls([name for error in errors for name in error.packages], [name for error in errors for name in error.extras])
 

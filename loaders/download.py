@@ -94,7 +94,7 @@ def fetch(
         raise FetchError(f"{url} cannot be saved to {folder} ({error.strerror or error}){advice}") from None
 
 
-def take(name: str, directory: str | os.PathLike[str], into: str | os.PathLike[str]) -> tuple[Path, ...]:
+def local_files(name: str, directory: str | os.PathLike[str], into: str | os.PathLike[str]) -> tuple[Path, ...]:
     """Return the files to load of the official file ``name`` in ``directory``, which is only read; archives are unpacked
     ``into``."""
     source = find_source(name)

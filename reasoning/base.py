@@ -20,7 +20,7 @@ from ..graph.loading import rare_cycle_search
 from ..graph.model import Path
 from ..graph.schema import Json, Nullable, shape
 from .text.linking import Mention
-from .text.text_check import why_not
+from .text.text_check import reason_not_judged
 
 if TYPE_CHECKING:
     from .reference import Reference
@@ -260,7 +260,7 @@ class BatchScoring(ABC):
     def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
         """Score many responses; see :class:`Metric`."""
         checked = [item if isinstance(item, Item) else Item(*item) for item in items]
-        reasons = [why_not(item.history, item.response) if self.reads_english else "" for item in checked]
+        reasons = [reason_not_judged(item.history, item.response) if self.reads_english else "" for item in checked]
         readable = [item for item, reason in zip(checked, reasons, strict=True) if not reason]
         with rare_cycle_search():
             scored = self.score_checked(readable, explain) if readable else []

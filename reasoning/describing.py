@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph.errors import InputError, MissingExtra
 from ..graph.schema import Json
-from .evaluation.correlation import Figures, shipped_figures, spelt
+from .evaluation.correlation import Figures, formatted, shipped_figures
 from .plugins import FOR_PROGRAMS, MetricKind, annotated_types
 from .reference import Reference, references_of
 from .registry import KINDS, METRIC_REGISTRY, metric_kind
@@ -200,7 +200,7 @@ def default_metrics(graph: object = None) -> DefaultMetrics:
 def _agreement(name: str) -> str:
     """Return the agreement of a metric, e.g. ``Pearson .29 [.26, .33], Spearman .29 [.25, .32]``."""
     figures = shipped_figures()[name]
-    return f"Pearson {spelt(figures.pearson, 2)}, Spearman {spelt(figures.spearman, 2)}"
+    return f"Pearson {formatted(figures.pearson, 2)}, Spearman {formatted(figures.spearman, 2)}"
 
 
 def _brings(lacking: tuple[str, str]) -> str:

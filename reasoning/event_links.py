@@ -157,9 +157,9 @@ class _VerbsApart:
         return self._analyser.signature
 
     def analyse(self, texts: Sequence[str]) -> list[list[Token]]:
-        return [list(self._apart(tokens)) for tokens in self._analyser.analyse(texts)]
+        return [list(self._separate_verbs(tokens)) for tokens in self._analyser.analyse(texts)]
 
-    def _apart(self, tokens: Sequence[Token]) -> Iterator[Token]:
+    def _separate_verbs(self, tokens: Sequence[Token]) -> Iterator[Token]:
         for token in tokens:
             if token.pos == "VERB":
                 yield Token(_BREAK, token.start, token.start, _BREAK, "PUNCT", True)

@@ -279,7 +279,7 @@ class Reasoner:
                 except MissingExtra as error:
                     lacking.append(error)
             if lacking:
-                raise MissingExtra.together(lacking)
+                raise MissingExtra.combined(lacking)
         except BaseException:
             self.close()
             raise

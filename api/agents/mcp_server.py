@@ -32,7 +32,7 @@ from ...graph.relations import RELATIONS
 from ...graph.schema import dump
 from ...reasoning.lru_cache import LruCache
 from ..server.service import Service, Settings
-from ..server.telemetry import fault, log
+from ..server.telemetry import error_fields, log
 from .results import layout, page, without
 from .tools import TOOLS, Arguments, Detailed, Request, Tool
 
@@ -249,7 +249,7 @@ def _server(ready: Callable[[], Awaitable[ServiceCaller]], settings: Settings, m
         try:
             return await caller.result(tools[params.name], params.arguments or {}, _headers(context))
         except Exception as error:
-            log("error", "failure", tool=params.name, **fault(error))
+            log("error", "failure", tool=params.name, **error_fields(error))
             return failure(RuntimeError("an unexpected error in tacit; its log on stderr says where"))
 
     async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:

@@ -54,7 +54,7 @@ def compare(
     items_a, items_b = (
         read_all(loaders.read_items(readable(file), strict=strict, columns=columns), file, "an item") for file in (first, second)
     )
-    opts.tell_default(default, quiet)
+    opts.print_default(default, quiet)
     from ...reasoning.evaluation.comparing import compare_systems
 
     with (

@@ -33,7 +33,7 @@ def demo(
     conceptnet, atomic, dialogues, choices = (str(directory / name) for name in _FILES[:4])
     _best(directory, graph, conceptnet, atomic, dialogues, choices)
     if everything:
-        _rest(graph, dialogues)
+        _run_all_commands(graph, dialogues)
     print(
         f"Done in {duration(time.monotonic() - started)}. The sample, its graph, the picture and the report are in {directory}."
     )
@@ -84,7 +84,7 @@ def _best(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: 
     _step("cypher", graph, "provenance", "--param", "head=dog", "--param", "tail=walk")
 
 
-def _rest(graph: str, dialogues: str) -> None:
+def _run_all_commands(graph: str, dialogues: str) -> None:
     """Run the commands that ``--all`` adds."""
     _tell("8. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
     metrics = [name for name, kind in registry.KINDS.items() if not (kind.model or kind.reference)]

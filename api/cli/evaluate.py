@@ -54,7 +54,7 @@ def evaluate(
     options = opts.metric_options(option_values, names, pipeline)
     plots = _plots(plot or (), judgements)
     collected = _collect(judgements, rating, strict, opts.named_columns(column, opts.RATED_FIELDS))
-    opts.tell_default(default, quiet)
+    opts.print_default(default, quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
         judged = _scored(collected, reasoner, quiet)
         signatures = reasoner.signatures

@@ -66,7 +66,7 @@ def explain(
     if output is not None:
         check_output(output, file or "-")
     records = list(items)
-    opts.tell_default(default, quiet)
+    opts.print_default(default, quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet) as reasoner:
         explained = [_explained(record, reasoner) for record in records]
     text = _written(explained, form, cypher, graph)

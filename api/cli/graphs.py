@@ -46,10 +46,10 @@ def info(graph: opts.GraphArgument, json: opts.Json = False) -> None:
     else:
         _show(url, counts, manifest, links, index)
         for name in unfinished:
-            note(_half_loaded(url, name))
+            note(_unfinished_load(url, name))
 
 
-def _half_loaded(url: str, name: str) -> str:
+def _unfinished_load(url: str, name: str) -> str:
     """Return a sentence on an unfinished load and what to do."""
     if name == "link":
         state = "is still running or was interrupted; if it is not running," if "://" in url else "was killed and wrote nothing;"

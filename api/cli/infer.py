@@ -192,7 +192,7 @@ def choose(
     if resume and (output is None or (output.exists() and not output.is_file())):
         raise InputError("--resume continues a run into a file; name it with --output")
     from ...reasoning.inference import load_chooser
-    from ...reasoning.inference.choice_figures import taken
+    from ...reasoning.inference.choice_figures import number_chosen
     from ...reasoning.inference.choosing import JUDGES
     from ...reasoning.metrics.judgement import MODEL_FILE, has_default
 
@@ -216,13 +216,14 @@ def choose(
         with _rows_to(output, file, resume, str(chooser.signature)) as (done, write), meter:
             remaining = iter(rows)
             judged_before = islice(remaining, len(done))
-            if [(instance.id, instance.target, taken(len(instance.choices), answers)) for instance in judged_before] != done:
+            expected = [(row.id, row.target, number_chosen(len(row.choices), answers)) for row in judged_before]
+            if expected != done:
                 raise InputError(f"{_partial(output)} has rows of other instances or --answers; delete it to start over")
             for count, row in enumerate(chooser.stream(remaining, answers), len(done) + 1):
                 if total is None:
                     meter.add(1)
                 else:
-                    meter.reach(count, total)
+                    meter.update(count, total)
                 write(f"{json_text(row.to_dict())}\n" if json or output is not None else _choice_text(row))
     records.report()
 

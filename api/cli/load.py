@@ -392,10 +392,10 @@ def setup(
 
 def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, quiet: bool) -> tuple[Path, ...]:
     """Return the tables of an official file, downloaded unless it is there."""
-    from ...loaders.download import take
+    from ...loaders.download import local_files
 
     if files is not None:
-        return take(name, files, downloads)
+        return local_files(name, files, downloads)
     try:
         return _download(name, downloads, mirror, quiet)
     except FetchError as error:

@@ -47,7 +47,7 @@ def metrics(
     if json:
         print_json({**row.to_dict(), "options": [option.to_dict() for option in options]})
         return
-    _show_one(
+    _show_details(
         row,
         [
             (
@@ -85,7 +85,7 @@ def _show_all(rows: list[MetricDescription], graph: str | None) -> None:
     note("tacit metrics NAME shows the range, needs, agreement on every set and options of one")
 
 
-def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) -> None:
+def _show_details(row: MetricDescription, options: list[tuple[str, str, str, str]]) -> None:
     """Print the details of one metric."""
     ready = "yes" if row.ready else f"no, {row.missing} is missing; {row.get}"
     details: list[tuple[str, Any]] = [
@@ -119,12 +119,12 @@ def _show_one(row: MetricDescription, options: list[tuple[str, str, str, str]]) 
                 dataset.n,
                 dataset.not_judged,
                 dataset.conversations,
-                _spelt(dataset.pearson),
-                _spelt(dataset.spearman),
+                _formatted(dataset.pearson),
+                _formatted(dataset.spearman),
             )
             for dataset in row.agreement.sets
         ]
-        mean = ("mean", row.agreement.ratings, None, None, _spelt(row.agreement.pearson), _spelt(row.agreement.spearman))
+        mean = ("mean", row.agreement.ratings, None, None, _formatted(row.agreement.pearson), _formatted(row.agreement.spearman))
         show(table(("set", ">n", ">not judged", ">conversations", ">Pearson", ">Spearman"), [*lines, mean]))
         if row.in_sample:
             print("In-sample: the shipped model was selected or tuned on this data set, so its figure is too high.")
@@ -140,11 +140,11 @@ def _short(interval: Interval) -> str:
     return "" if interval.value is None else decimal(interval.value, 2)
 
 
-def _spelt(interval: Interval) -> str:
+def _formatted(interval: Interval) -> str:
     """Return a correlation with its interval, with two decimals."""
-    from ...reasoning.evaluation.correlation import spelt
+    from ...reasoning.evaluation.correlation import formatted
 
-    return spelt(interval, 2)
+    return formatted(interval, 2)
 
 
 def _default(value: Any) -> str:

@@ -218,7 +218,7 @@ def chosen_metrics(texts: Sequence[str] | None, graph: str | None) -> tuple[list
     return list(default.names), default
 
 
-def tell_default(default: reasoning.DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
+def print_default(default: reasoning.DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
     """Print to stderr what ``tacit.toml`` set, which metrics score by default and why, and with ``not_run`` which do not."""
     tell_settings(quiet)
     if default is None or quiet:

@@ -110,7 +110,7 @@ def score(
     if Path(file).is_file():
         # an unreadable file is an error before any output
         next(iter(loaders.read_items(file, strict=strict, columns=columns)), None)
-    opts.tell_default(default, quiet, not_run=False)
+    opts.print_default(default, quiet, not_run=False)
     if target is not None and (sharded or output_form is Form.PARQUET):
         cluster = Cluster(address, workers) if engine == "ray" else None
         done = run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=not quiet, tell=note)

@@ -146,7 +146,7 @@ def _watched(default: reasoning.DefaultMetrics | None, quiet: bool) -> bool:
     tell_settings(quiet)
     watched = sys.stderr.isatty() and not quiet
     if watched:
-        opts.tell_default(default, quiet)
+        opts.print_default(default, quiet)
     return watched
 
 

@@ -110,19 +110,19 @@ def _request(problem: dict[str, Any], response: httpx.Response) -> str:
 def unreachable(url: httpx.URL, error: httpx.TransportError) -> ServiceUnavailable:
     """Return the error for a request without a response."""
     if isinstance(error, httpx.TimeoutException):
-        return ServiceUnavailable(f"the service at {_shown(url)} did not answer in time; try again, or give a longer timeout")
+        return ServiceUnavailable(f"the service at {_safe_url(url)} did not answer in time; try again, or give a longer timeout")
     reason = str(error) or type(error).__name__
-    return ServiceUnavailable(f"the service at {_shown(url)} cannot be reached ({reason}); is tacit serve running there?")
+    return ServiceUnavailable(f"the service at {_safe_url(url)} cannot be reached ({reason}); is tacit serve running there?")
 
 
 def unreadable(url: httpx.URL, error: Exception) -> ServiceError:
     """Return the error for a response that is not one of tacit's service."""
     return ServiceError(
-        f"the response of {_shown(url)} is not one of tacit's service ({type(error).__name__}: {error}); check the address"
+        f"the response of {_safe_url(url)} is not one of tacit's service ({type(error).__name__}: {error}); check the address"
     )
 
 
-def _shown(url: httpx.URL) -> str:
+def _safe_url(url: httpx.URL) -> str:
     return str(url.copy_with(username=None, password=None, query=None, fragment=None))
 
 

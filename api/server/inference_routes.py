@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _once(load: Callable[[], T]) -> Callable[[], T]:
+def _cached_call(load: Callable[[], T]) -> Callable[[], T]:
     """Return a thread-safe function that calls ``load`` at its first call, and returns the same result from then on."""
     lock = threading.Lock()
     loaded: list[T] = []
@@ -58,8 +58,8 @@ def _load_chooser(graph: KnowledgeGraph | None, judges: Sequence[str] | None) ->
 def inferring_routes(service: Service, judges: Sequence[str] | None = None) -> APIRouter:
     """Return ``POST /v1/infer``, answers from the graph to CICERO's questions about a turn, and ``POST /v1/choose``."""
     router = APIRouter(tags=["inferences"])
-    inference = _once(lambda: _load_inference(service.require_graph()))  # building its table of events takes time
-    chooser = _once(lambda: _load_chooser(service.graph, judges))
+    inference = _cached_call(lambda: _load_inference(service.require_graph()))  # building its table of events takes time
+    chooser = _cached_call(lambda: _load_chooser(service.graph, judges))
     max_characters = service.settings.item_characters
 
     @post_route(

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ...graph.errors import InputError
 from .bodies import require_json
 from .problems import Problem
-from .telemetry import fault, log
+from .telemetry import error_fields, log
 
 if TYPE_CHECKING:
     from .service import Service
@@ -188,7 +188,7 @@ class RequestMiddleware:
 
     async def _failed(self, cycle: _Cycle, error: Exception) -> None:
         """Respond with 500 and the request ID, and log where the error was raised."""
-        log("error", "failure", request_id=cycle.request_id, **fault(error))
+        log("error", "failure", request_id=cycle.request_id, **error_fields(error))
         await cycle.answer(
             Problem(500, "failure", f"an unexpected error in tacit; see the service's log for request {cycle.request_id}")
         )

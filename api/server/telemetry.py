@@ -92,7 +92,7 @@ def flush() -> None:
         return
 
 
-def fault(error: BaseException) -> dict[str, str]:
+def error_fields(error: BaseException) -> dict[str, str]:
     """Return the type and the traceback of an error for the log, without its message, which may quote a dialogue."""
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     return {

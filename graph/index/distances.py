@@ -243,7 +243,7 @@ def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, ho
                 for arc in range(indptr[node], indptr[node + 1]):
                     other = neighbour[arc]
                     if not base <= mark[other] < depth_mark:
-                        size = _reach(other, min(value[node], np.int32(weight[arc])), depth_mark, mark, value, near_target, size)
+                        size = _mark(other, min(value[node], np.int32(weight[arc])), depth_mark, mark, value, near_target, size)
             start, end = end, size
         else:
             source_depth += 1
@@ -271,13 +271,13 @@ def mark_shortest_paths(indptr, neighbour, weight, strongest, source, target, ho
             for arc in range(indptr[node], indptr[node + 1]):
                 other = neighbour[arc]
                 if from_source[other] == origin + np.int32(depth):
-                    size = _reach(other, min(value[node], np.int32(weight[arc])), depth_mark, mark, value, near_target, size)
+                    size = _mark(other, min(value[node], np.int32(weight[arc])), depth_mark, mark, value, near_target, size)
         start = end
     return base
 
 
 @compiled
-def _reach(node, strength, depth_mark, mark, value, queue, size):  # type: ignore[no-untyped-def]
+def _mark(node, strength, depth_mark, mark, value, queue, size):  # type: ignore[no-untyped-def]
     """Mark ``node`` and append it to ``queue``, or update its strength if it has this mark; return the queue's size."""
     if mark[node] != depth_mark:
         mark[node] = depth_mark

@@ -290,7 +290,7 @@ class _Walks:
                     return index, f"a {token.text} that may build a long text or list"
             elif walk.reduces and _variable(tokens, index) and token.name in walk.names and before.text in ("[", "{", ",", ":"):
                 return index, "a list or map that holds the result so far"
-            elif _variable(tokens, index) and token.name not in local and not _harmless(tokens, index, local):
+            elif _variable(tokens, index) and token.name not in local and not _is_constant_time(tokens, index, local):
                 return index, f"the variable {token.text[:40]}"
         return None
 
@@ -329,7 +329,7 @@ def _variable(tokens: list[Token], index: int) -> bool:
     )
 
 
-def _harmless(tokens: list[Token], index: int, local: frozenset[str]) -> bool:
+def _is_constant_time(tokens: list[Token], index: int, local: frozenset[str]) -> bool:
     """Return whether a variable from outside the walk is used in constant time, whatever its value."""
     before, after = tokens[index - 1], tokens[index + 1]
     arithmetic = {"-", "*", "/", "%", "^"}

@@ -117,12 +117,12 @@ def _read(query: str, start: int) -> Token:
         raise refused(query, start, f"the number {text!a}", "write numbers with the digits 0 to 9")
     if kind == "number" and _WORD.match(query, end):
         raise refused(query, end, "a letter directly after a number", "put a space between them")
-    if kind == "word" and not text.isascii() and any(letter.isascii() for letter in _folds(text)):
+    if kind == "word" and not text.isascii() and any(letter.isascii() for letter in _case_variants(text)):
         raise refused(query, start, f"the word {text!a}", "put names with non-ASCII letters in backticks")
     return Token(kind, text, start, end)
 
 
-def _folds(word: str) -> str:
+def _case_variants(word: str) -> str:
     """Return the other cases of the non-ASCII letters of ``word``; an ASCII letter among them could complete a keyword.
 
     The German sharp s is allowed: it becomes two letters, and the engines compare letter by letter.

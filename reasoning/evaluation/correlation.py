@@ -103,7 +103,7 @@ def p_of_difference(drawn: Floats) -> float | None:
     return min(2 * (beyond + 1) / (len(defined) + 1), 1.0)
 
 
-def spelt(correlation: Interval, digits: int = 3) -> str:
+def formatted(correlation: Interval, digits: int = 3) -> str:
     """Return a correlation as papers print it, without the leading zero: ``.123 [.021, .224]``; empty when it is undefined."""
     if correlation.value is None:
         return ""

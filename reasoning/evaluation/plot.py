@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..models.hub import need
 from .agreement import Agreement, Judged, clusters_of, numbered
-from .correlation import Correlation, Floats, spelt
+from .correlation import Correlation, Floats, formatted
 
 _POINTS, _LINE, _INK = "#0072B2", "#D55E00", "#333333"
 _WIDTH, _HEIGHT, _COLUMNS, _DPI = 3.7, 3.2, 4, 150
@@ -129,11 +129,11 @@ def _facts(row: Agreement) -> str:
     """Return the number of responses, and the correlations with their intervals."""
     if row.pearson.value is None:
         return f"n = {row.n:,}; {row.note}"
-    return "   ".join([f"n = {row.n:,}", *(_spelt(*pair) for pair in zip(_SYMBOLS, row.correlations, strict=True))])
+    return "   ".join([f"n = {row.n:,}", *(_label(*pair) for pair in zip(_SYMBOLS, row.correlations, strict=True))])
 
 
-def _spelt(symbol: str, correlation: Correlation) -> str:
-    return f"{symbol} {spelt(correlation, 2)}"
+def _label(symbol: str, correlation: Correlation) -> str:
+    return f"{symbol} {formatted(correlation, 2)}"
 
 
 def _name(text: str) -> str:

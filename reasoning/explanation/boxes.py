@@ -58,7 +58,7 @@ class Box:
         ]
         text_width = max((width_of(row, paragraph.size) for paragraph, _, row in self.rows), default=0.0)
         self.width: float = text_width + 2 * self._pad if shrink else width
-        self._text_height = sum(_lead(paragraph.size) for paragraph, _, _ in self.rows) + 2 * len(paragraphs)
+        self._text_height = sum(_line_height(paragraph.size) for paragraph, _, _ in self.rows) + 2 * len(paragraphs)
         self.height: float = self._text_height + 2 * self._pad_y - 2 + sum(box.height + GAP for box in inside)
         self.x = self.y = 0.0
 
@@ -84,7 +84,7 @@ class Box:
             yield rect(self.x, self.y, self.width, self.height, self._style)
         y, before = self.y + self._pad_y, None
         for paragraph, start, row in self.rows:
-            size, lead = paragraph.size, _lead(paragraph.size)
+            size, lead = paragraph.size, _line_height(paragraph.size)
             y += 2 if before not in (None, paragraph) else 0
             for begin, end in paragraph.marks:
                 first, last = max(begin - start, 0), min(end - start, len(row))
@@ -100,7 +100,7 @@ class Box:
             yield "</g>"
 
 
-def _lead(size: float) -> float:
+def _line_height(size: float) -> float:
     return round(1.36 * size, 1)
 
 

@@ -196,12 +196,12 @@ def explain_piece(piece: Piece) -> list[str]:
     A concept reads ``+0.250 "bone" fits "dog" (turn 1): dog -Desires-> bone; one in 40 random histories is as near``; a part
     has no share, an edge shows its attention instead, and a parallel assertion only itself: ``also bone -AtLocation-> dog``.
     """
-    line = _what(piece) if piece.kind in ("part", "edge", "parallel") else f"{piece.share:+.3f} {_what(piece)}"
+    line = _description(piece) if piece.kind in ("part", "edge", "parallel") else f"{piece.share:+.3f} {_description(piece)}"
     line = f"{piece.name} {piece.value:.2f}: {line}" if piece.kind == "edge" else line
     return [line, *(f"  {deeper}" for deeper in explain_pieces(piece.rests_on))]
 
 
-def _what(piece: Piece) -> str:
+def _description(piece: Piece) -> str:
     if piece.kind == "tuple":
         return f"{piece.name} ({piece.value:.2f})"
     if piece.kind == "keyword":

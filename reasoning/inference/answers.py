@@ -254,7 +254,7 @@ class Inference:
         """Return the answers of the first source that has any for an event under a reading."""
         if reading.concepts:
             return self.lookup.of_concepts(phrases_of(event), reading)
-        if result := self.lookup.own(event.text, reading):
+        if result := self.lookup.exact_hits(event.text, reading):
             return result
         if not reading.backwards:
             for source in self._sources:

@@ -35,10 +35,10 @@ def chosen(scores: Sequence[float], number: int | None = None) -> tuple[int, ...
     """Return the indices of the best choices, ascending: ``number`` of them, by default half, rounded up, as usual in CICERO
     v2."""
     order = sorted(range(len(scores)), key=lambda index: (-scores[index], index))
-    return tuple(sorted(order[: taken(len(scores), number)]))
+    return tuple(sorted(order[: number_chosen(len(scores), number)]))
 
 
-def taken(choices: int, number: int | None = None) -> int:
+def number_chosen(choices: int, number: int | None = None) -> int:
     """Return how many of some choices :func:`chosen` takes."""
     return (choices + 1) // 2 if number is None else min(number, choices)
 

@@ -176,13 +176,13 @@ class GraphJudge:
             for mentions in self.linker.link_batch(list(instance.choices))
         ]
         in_dialogue = [mention.concept for mentions in self.linker.link_batch(turns) for mention in first_mentions(mentions)]
-        stated = _stated(turns)
+        stated = _affirmed_words(turns)
         grounds = []
         for choice, in_choice in zip(instance.choices, concepts, strict=True):
             evidence: list[Evidence] = []
             best = {True: 0.0, False: 0.0}
             for answer in answers:
-                fit = answer.hit.likeness * lookup.likeness(choice, answer.text)
+                fit = answer.hit.likeness * lookup.word_similarity(choice, answer.text)
                 fit = -fit if bool(DENIAL.search(choice)) != bool(DENIAL.search(answer.text)) else fit
                 for_it = answer.supports == (fit >= 0)
                 best[for_it] = max(best[for_it], abs(fit))
@@ -213,7 +213,7 @@ def _strongest(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     return tuple(first.values())[:_SHOWN]
 
 
-def _stated(turns: Sequence[str]) -> frozenset[str]:
+def _affirmed_words(turns: Sequence[str]) -> frozenset[str]:
     """Return the words of the sentences that deny nothing."""
     sentences = [part for turn in turns for part in re.split(r"[.!?,;]", turn) if not DENIAL.search(part)]
     return frozenset(_stem(word) for sentence in sentences for word in words_in(sentence))

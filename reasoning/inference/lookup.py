@@ -61,7 +61,7 @@ class Lookup:
         self.tails = GraphTails(table)
         self._concepts: LruCache[tuple[str, Reading], list[Hit]] = LruCache(_CACHE_SIZE)
 
-    def own(self, event: str, reading: Reading) -> list[Hit]:
+    def exact_hits(self, event: str, reading: Reading) -> list[Hit]:
         """Return what the graph says of the event itself, whatever its wording, strongest first."""
         if not reading.backwards:
             for head in self.tails.heads(event):
@@ -106,7 +106,7 @@ class Lookup:
             if edge.relation == reading.relation and edge.head == path.nodes[0]:
                 yield Hit(text_of(edge.head if reading.backwards else edge.tail), None, path, 1.0)
 
-    def likeness(self, first: str, second: str) -> float:
+    def word_similarity(self, first: str, second: str) -> float:
         """Return the cosine of the words of two texts, in 0..1, without persons and "the speaker"."""
         return self._heads.cosine(comparison_key(first), comparison_key(second))
 

@@ -235,7 +235,7 @@ class Grounding(BatchScoring):
         when no paths are wanted."""
         if not nearest.concepts:
             return Piece("concept", 0.0, 0.0, mention)
-        value = farther(reach[mention.concept, nearest.hops], len(known))
+        value = probability_none_in_reach(reach[mention.concept, nearest.hops], len(known))
         first = nearest.concepts[0]
         path: Path | None = None
         parallel: list[Path] = []
@@ -403,6 +403,6 @@ class Background:
         return [int(count) / drawn.total() for count in near @ np.array(list(drawn.values()))]
 
 
-def farther(reach: float, concepts: int) -> float:
+def probability_none_in_reach(reach: float, concepts: int) -> float:
     """Return the probability that none of ``concepts`` random concepts is within ``reach``, 0..1."""
     return float((1.0 - reach) ** concepts)

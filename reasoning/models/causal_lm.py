@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
-from .batching import counted, padded, together
+from .batching import batches_by_length, counted, padded
 from .hub import ModelFiles, extra_of, find_model, need, open_model, tokens_a_batch
 
 DEFAULT_MODEL = "microsoft/DialoGPT-large"
@@ -164,7 +164,7 @@ class CausalModel:
         sequence).
         """
         sequences.sort(key=lambda one: (-len(one.ids), one))
-        for indices in together([len(one.ids) for one in sequences], self.batch_tokens):
+        for indices in batches_by_length([len(one.ids) for one in sequences], self.batch_tokens):
             yield [sequences[index] for index in indices]
 
     def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

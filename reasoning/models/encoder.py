@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
 from ..lru_cache import LruCache
-from .batching import padded, together
+from .batching import batches_by_length, padded
 from .hub import SENTENCE_FILES, ModelFiles, extra_of, find_model, is_cached, need, open_model, tokens_a_batch, weight_files
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
@@ -132,7 +132,7 @@ class TextEncoder:
         if not texts:
             return
         ids = self.tokens(texts)
-        for indices in together([len(row) for row in ids], self.batch_tokens):
+        for indices in batches_by_length([len(row) for row in ids], self.batch_tokens):
             yield indices, [ids[index] for index in indices]
 
     def _run(self, rows: Sequence[Sequence[int]]) -> Vectors:

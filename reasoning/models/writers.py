@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .batching import padded, together
+from .batching import batches_by_length, padded
 from .causal_lm import CausalModel
 from .hub import ModelFiles, is_seq2seq, need, open_model
 
@@ -128,7 +128,7 @@ class CausalWriter:
         rows, starts = self._rows(prompts, tails)
         nats = [
             self.causal.nats([rows[index] for index in indices], [starts[index] for index in indices])[0]
-            for indices in together([len(row) for row in rows], self.causal.batch_tokens)
+            for indices in batches_by_length([len(row) for row in rows], self.causal.batch_tokens)
         ]
         return self._torch.cat(nats).mean()
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError
 from ..base import Signature
 from ..evaluation.resampling import ratios
-from ..models.batching import padded, together
+from ..models.batching import batches_by_length, padded
 from ..models.causal_lm import CausalModel, open_causal
 from ..models.hub import need
 from ..text.turns import RECENT, one_line, transcript
@@ -104,7 +104,7 @@ def measure(
     nats, tokens = np.zeros(len(turns)), np.zeros(len(turns), dtype=np.int64)
     for start in range(0, len(turns), _AT_ONCE):
         rows = coded(model, turns[start : start + _AT_ONCE], longest)
-        for batch in together([len(ids) for ids, _ in rows], model.batch_tokens):
+        for batch in batches_by_length([len(ids) for ids, _ in rows], model.batch_tokens):
             with torch.inference_mode():
                 losses, owners = model.nats([rows[index][0] for index in batch], [rows[index][1] for index in batch])
             batch_nats = losses.double().cpu().numpy()
@@ -194,7 +194,7 @@ class Responder:
                 for index, row in zip(live, logits, strict=True):
                     noise = chances[index].gumbel(len(row))
                     token = self._draw(row, noise, _CLOSE)
-                    drawn.append(self._alone((*prompts[index], *rows[index]), noise) if token is None else token)
+                    drawn.append(self._sample_next_token((*prompts[index], *rows[index]), noise) if token is None else token)
                     rows[index].append(drawn[-1])
                 going = [at for at, token in enumerate(drawn) if not self._ends(token)]
                 if not going:
@@ -213,7 +213,7 @@ class Responder:
         self.model.check_finite(logits)
         return logits
 
-    def _alone(self, ids: Sequence[int], noise: NDArray[np.float64]) -> int:
+    def _sample_next_token(self, ids: Sequence[int], noise: NDArray[np.float64]) -> int:
         """Draw the token after ``ids``, read without other texts and without a cache."""
         logits = self.model.model(input_ids=self._torch.tensor([ids], device=self.model.model.device), use_cache=False).logits
         token = self._draw(self._logits(logits[:, -1])[0], noise, 0.0)

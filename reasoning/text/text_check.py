@@ -94,7 +94,7 @@ class _Words(NamedTuple):
     function: int
 
 
-def why_not(history: Sequence[str], response: str) -> str:
+def reason_not_judged(history: Sequence[str], response: str) -> str:
     """Return why a response after ``history`` cannot be judged, or an empty text when it can.
 
     Of the history only the last turn that is not blank is checked: a response to an unreadable turn cannot be judged. Keywords

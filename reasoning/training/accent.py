@@ -286,7 +286,7 @@ def _kgbert_loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable
     for number, (_, relation, _) in enumerate(rows):
         by_relation.setdefault(relation, []).append(number)
 
-    def made_up(row: Triple, random: np.random.Generator) -> Triple:
+    def false_tuple(row: Triple, random: np.random.Generator) -> Triple:
         same_relation = by_relation[row[1]]
         head, corrupted = bool(random.integers(2)), row
         for _ in range(_TRIES):
@@ -298,7 +298,7 @@ def _kgbert_loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable
 
     def loss(batch: Sequence[int], random: np.random.Generator) -> Any:
         true = [rows[number] for number in batch]
-        texts = [classifier_input(row, tokenizer.sep_token) for row in [*true, *(made_up(row, random) for row in true)]]
+        texts = [classifier_input(row, tokenizer.sep_token) for row in [*true, *(false_tuple(row, random) for row in true)]]
         encoded = tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
         labels = torch.tensor([1] * len(true) + [0] * len(true))
         parts = {name: value.to(model.device) for name, value in encoded.items()}

@@ -137,7 +137,7 @@ def _with_recipe(name: str, facts: Mapping[str, Any], recipe: Recipe, /, **value
 def commonsense_card(model: Regressor, *, path: str) -> str:
     """Return the card of a regressor as Markdown; ``path``: its file or folder in the card, empty for the one that ships."""
     from ..evaluation import Correlation
-    from ..evaluation.correlation import spelt
+    from ..evaluation.correlation import formatted
 
     facts = model.facts
     kinds = ("pearson", "spearman")
@@ -145,7 +145,7 @@ def commonsense_card(model: Regressor, *, path: str) -> str:
         "commonsense", {"count": None, "contrast": False, **facts}, _commonsense_recipe(facts), model=model, path=path,
         hidden=[weights.shape[2] for weights in model.weights[:-1]], read=facts.get("language_model"),
         evaluation=plan_in_words(facts["plan"]),
-        scores=[row | {kind: spelt(Correlation(**row[kind])) or "–" for kind in kinds} for row in facts["scores"]],
+        scores=[row | {kind: formatted(Correlation(**row[kind])) or "–" for kind in kinds} for row in facts["scores"]],
     )  # fmt: skip
 
 

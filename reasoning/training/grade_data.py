@@ -133,7 +133,7 @@ def random_negatives(pairs: Pairs, seed: int) -> Rows:
     """Return a random turn of another dialogue for each pair, as rows of :attr:`Pairs.texts`, shape (pairs,)."""
     rng = np.random.default_rng([seed, 2])
     texts = [plain(text) for text in pairs.texts]
-    return np.array([_another(pairs, texts, index, rng) for index in range(len(pairs.response))], np.int64)
+    return np.array([_random_negative(pairs, texts, index, rng) for index in range(len(pairs.response))], np.int64)
 
 
 def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None) -> Rows:
@@ -156,7 +156,7 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
             for pair, hits, values in zip(block.tolist(), rows, scores, strict=True):
                 allowed = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
                 allowed = [row for row in allowed if _allowed(pairs, texts, pair, row)][:FOUND]
-                result[pair] = allowed[len(allowed) // 2] if allowed else _another(pairs, texts, pair, rng)
+                result[pair] = allowed[len(allowed) // 2] if allowed else _random_negative(pairs, texts, pair, rng)
             if progress is not None:
                 progress(len(block))
     return result
@@ -180,7 +180,7 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
                     break
                 if _allowed(pairs, texts, index, int(pool[rank])):
                     allowed.append(int(pool[rank]))
-            result[index] = allowed[rng.integers(len(allowed))] if allowed else _another(pairs, texts, index, rng)
+            result[index] = allowed[rng.integers(len(allowed))] if allowed else _random_negative(pairs, texts, index, rng)
         if progress is not None:
             progress(len(block))
     return result
@@ -192,7 +192,7 @@ def _allowed(pairs: Pairs, texts: list[str], index: int, row: int) -> bool:
     return row in pairs.responses and int(pairs.dialogue[index]) not in pairs.dialogues_of[row] and texts[row] != texts[true]
 
 
-def _another(pairs: Pairs, texts: list[str], index: int, rng: np.random.Generator) -> int:
+def _random_negative(pairs: Pairs, texts: list[str], index: int, rng: np.random.Generator) -> int:
     """A random turn that can be a false response; any turn when a hundred draws find none."""
     row = 0
     for _ in range(100):

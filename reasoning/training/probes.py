@@ -99,7 +99,7 @@ class Pairs(NamedTuple):
         number = np.bincount(self.owner)
         return 1 / (number[self.owner] * np.count_nonzero(number))
 
-    def some(self, at: NDArray[np.int64]) -> Pairs:
+    def subset(self, at: NDArray[np.int64]) -> Pairs:
         """Return the pairs at these places."""
         return Pairs(self.right[at], self.wrong[at], self.owner[at], self.group[at])
 
@@ -131,7 +131,7 @@ def try_layers(
         scaled = hidden[:, column] / scale(hidden[:, column])
         for train, test in rounds:
             unseen = scaled[pairs.right[test]] - scaled[pairs.wrong[test]]
-            for number, weights in enumerate(fitted(scaled, pairs.some(train))):
+            for number, weights in enumerate(fitted(scaled, pairs.subset(train))):
                 above[number, test] = unseen @ weights
         tried += [
             Tried(column, penalty, row, share_in_order(row, pairs.weights)) for penalty, row in zip(PENALTIES, above, strict=True)

@@ -31,7 +31,7 @@ class Drawn(NamedTuple):
     random: list[tuple[tuple[str, ...], str]]
 
 
-def unlearnt(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
+def held_out_dialogues(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
     """Return the dialogues held out by :func:`.coherence.train_coherence` under ``seed``, since it scores its training data
     higher."""
     return {name: split.held_out for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}

@@ -13,11 +13,11 @@ from tacit.reasoning.registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, open_e
 OPTIONS = [(metric, option) for metric in METRICS for option in metric_options(metric)]
 
 
-@pytest.mark.parametrize(("metric", "option"), OPTIONS, ids=".".join)
+@pytest.mark.parametrize(("metric", "option"), OPTIONS, ids=map(".".join, OPTIONS))
 def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) -> None:
     kind = metric_kind(metric)
-    kinds = option_types(kind.maker(), option)
-    if {"int", "float"} & set(kinds):
+    types = option_types(kind.maker(), option)
+    if {"int", "float"} & set(types):
         low, high = kind.range_of(option)
         assert (low, high) != (None, None)
         for value in ([] if low is None else [low - 1]) + ([] if high is None else [high + 1]):
@@ -35,13 +35,13 @@ def test_every_option_has_a_type_and_refuses_others(metric: str, option: str) ->
         "Sequence[str]": [["x"]],
         "None": [None],
     }
-    allowed = [repr(value) for kind in kinds for value in right.get(kind, [])]
-    for kind in kinds:
-        for value in wrong[kind]:
+    allowed = [repr(value) for type_name in types for value in right.get(type_name, [])]
+    for type_name in types:
+        for value in wrong[type_name]:
             if (
                 repr(value) not in allowed
-                and not ("str" in kinds and isinstance(value, str))
-                and not ({"int", "float"} & set(kinds) and type(value) in (int, float))
+                and not ("str" in types and isinstance(value, str))
+                and not ({"int", "float"} & set(types) and type(value) in (int, float))
             ):
                 with pytest.raises(InputError, match=f"the option {option} of {metric} must be "):
                     check_option(metric, kind, option, value)
@@ -72,7 +72,7 @@ ENUMERATIONS: dict[tuple[str, str], list[str]] = {
 }
 
 
-@pytest.mark.parametrize(("metric", "option"), ENUMERATIONS, ids=".".join)
+@pytest.mark.parametrize(("metric", "option"), ENUMERATIONS, ids=map(".".join, ENUMERATIONS))
 def test_enumerations_name_their_values_before_anything_is_opened(metric: str, option: str) -> None:
     for value in ENUMERATIONS[metric, option]:
         check_option(metric, metric_kind(metric), option, value)

@@ -43,7 +43,7 @@ def commonsense(
 
     The reported agreement is on unseen responses; responses of one conversation stay together.
     """
-    from ....reasoning.evaluation.correlation import spelt
+    from ....reasoning.evaluation.correlation import formatted
     from ....reasoning.metrics.commonsense.features import open_features
     from ....reasoning.metrics.commonsense.regressor import FILE, from_bytes, to_bytes, variant_features
     from ....reasoning.training.card import commonsense_card, plan_in_words
@@ -66,7 +66,7 @@ def commonsense(
     final = replace(trained.model, digest=from_bytes(data, str(run.output)).digest)
     run.write({FILE: data, "README.md": commonsense_card(final, path=run.output.name)})
     trained_facts = {name: value for name, value in final.facts.items() if name != "scores"}
-    rows = [(row.dataset, row.n, spelt(row.pearson) or "–", spelt(row.spearman) or "–", row.note) for row in trained.rows]
+    rows = [(row.dataset, row.n, formatted(row.pearson) or "–", formatted(row.spearman) or "–", row.note) for row in trained.rows]
     return TrainingResult(
         {"digest": final.digest, "features": final.features, **trained_facts, "scores": [row.to_dict() for row in trained.rows]},
         [
@@ -264,13 +264,13 @@ def reference(
     Later scores of the same metric with the same options over the same graph have a percentile.
     """
     from ....reasoning.reference import own_folder, write_reference
-    from ....reasoning.training.reference import draw, make_reference, unlearnt
+    from ....reasoning.training.reference import draw, held_out_dialogues, make_reference
 
     recipe = run.recipe
     names = opts.metric_names(metrics)
     options = opts.metric_options(option_values, names, None)
     corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
-    sample = draw(unlearnt(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
+    sample = draw(held_out_dialogues(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
     rows: list[dict[str, Any]] = []
     tell_settings(run.quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), "auto", quiet=run.quiet) as reasoner:

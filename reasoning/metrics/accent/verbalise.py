@@ -152,7 +152,7 @@ def _inferred(tail: str, relation: str) -> str:
     subject, words = split_subject(clause)
     named = " ".join(subject) if words and subject and subject[0].startswith("Person") else ""
     if named and relation in WANTS and (named == own or words[0] == "to"):
-        return f"{opening} {named} {_wished(words, relation)}"
+        return f"{opening} {named} {_infinitive(words, relation)}"
     is_clause = named or relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr")
     if is_clause and not (named == own and relation in _FELT):
         meanwhile = relation == "HasSubEvent" and named != own
@@ -162,7 +162,7 @@ def _inferred(tail: str, relation: str) -> str:
     return f"{opening} {own} {_predicate(tail_form(tail, relation).strip(), relation)}"
 
 
-def _wished(words: Sequence[str], relation: str) -> str:
+def _infinitive(words: Sequence[str], relation: str) -> str:
     """A predicate after "wants to" or "needs to", or unchanged where it states how things are: ``wins``, ``can not win``."""
     needed, phrase = relation == "xNeed", " ".join(words)
     verb = "need" if needed else "want"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ....graph.errors import InputError, ModelError
 from ...base import Piece, Signature
-from ...models.batching import padded, together
+from ...models.batching import batches_by_length, padded
 from ...models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
 from .references import Compared, Comparison, Pair, nearest
 
@@ -94,7 +94,7 @@ class BertScore(Compared):
         )
         ids, offsets, special = coded["input_ids"], coded["offset_mapping"], coded["special_tokens_mask"]
         result = {}
-        for batch in together([len(row) for row in ids], self._batch_tokens):
+        for batch in batches_by_length([len(row) for row in ids], self._batch_tokens):
             for index, vectors in zip(batch, self._vectors([ids[index] for index in batch]), strict=True):
                 names = self._tokenizer.convert_ids_to_tokens(ids[index])
                 spans = zip(names, offsets[index], special[index], strict=True)

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tacit.api.main import run
-from tacit.api.scoring.running import WorkFolder
+from tacit.api.scoring.work_folder import WorkFolder
 
 from tests.api.conftest import Outcome
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tacit.api.report import score_report
 from tacit.api.report.score_report import EXTREMES, Collected, counted
 from tacit.api.scoring.plan import Part, Plan
-from tacit.api.scoring.running import WorkFolder, read_scores
+from tacit.api.scoring.running import read_scores
+from tacit.api.scoring.work_folder import WorkFolder
 from tacit.graph.errors import InputError
 from tacit.loaders import Item, ItemError
 from tacit.reasoning import Evidence, ItemScores, Score, Signature

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tacit.api.scoring import cluster as run_cluster
 from tacit.api.scoring.plan import Part
-from tacit.api.scoring.running import WorkFolder
+from tacit.api.scoring.work_folder import WorkFolder
 
 Tacit = Callable[..., Any]
 

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api.scoring import rows as sheets
 from tacit.api.scoring.plan import Part, Plan, Shard, read_shards
-from tacit.api.scoring.running import WorkFolder
+from tacit.api.scoring.work_folder import WorkFolder
 from tacit.graph.errors import GraphUnavailable
 from tacit.loaders.io import ByteSource, lines
 from tacit.reasoning.reference import Reference, own_folder, quantiles_of, write_reference

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from tacit.api.scoring.plan import Form, Part, Plan
-from tacit.api.scoring.running import WorkFolder
 from tacit.api.scoring.statistics import Tally
+from tacit.api.scoring.work_folder import WorkFolder
 from tacit.graph.errors import InputError
 
 SHARDS = 4

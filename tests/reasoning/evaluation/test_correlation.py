@@ -17,8 +17,8 @@ from tacit.reasoning.evaluation.correlation import (
     TOO_FEW,
     correlate,
     decimal,
+    formatted,
     p_of_difference,
-    spelt,
     undefined,
 )
 from tacit.reasoning.evaluation.resampling import correlations, counts, lines
@@ -183,6 +183,6 @@ def test_correlations_are_formatted_without_a_leading_zero() -> None:
     assert [decimal(value) for value in (0.1234, -0.1, 0.0, -0.0001, 1.0, -1.0, 0.99999)] == [
         ".123", "-.100", ".000", ".000", "1.000", "-1.000", "1.000",
     ]  # fmt: skip
-    assert spelt(Correlation(0.1234, -0.02, 0.3, 0.1), 2) == ".12 [-.02, .30]"
-    assert spelt(Correlation(0.5)) == ".500"
-    assert spelt(Correlation()) == ""
+    assert formatted(Correlation(0.1234, -0.02, 0.3, 0.1), 2) == ".12 [-.02, .30]"
+    assert formatted(Correlation(0.5)) == ".500"
+    assert formatted(Correlation()) == ""

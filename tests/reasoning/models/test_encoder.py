@@ -21,7 +21,7 @@ from itertools import combinations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning.models import encoder as room
-from tacit.reasoning.models.batching import CALL, together
+from tacit.reasoning.models.batching import CALL, batches_by_length
 from tacit.reasoning.models.encoder import TextEncoder, close_encoders, file_sha256, find_encoder, open_encoder
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
@@ -295,7 +295,7 @@ def cost(batches: list[list[int]], max_tokens: int) -> float:
 
 @given(LENGTHS, ROOM)
 def test_every_text_is_in_one_batch_within_its_capacity(lengths: list[int], capacity: int) -> None:
-    batches = together(lengths, capacity)
+    batches = batches_by_length(lengths, capacity)
     order = [index for batch in batches for index in batch]
     assert sorted(order) == list(range(len(lengths)))
     assert [lengths[index] for index in order] == sorted(lengths, reverse=True)
@@ -305,7 +305,7 @@ def test_every_text_is_in_one_batch_within_its_capacity(lengths: list[int], capa
 @given(LENGTHS.map(lambda lengths: [length + 1 for length in lengths]), st.integers(13, 60))
 def test_batches_have_the_lowest_cost(lengths: list[int], capacity: int) -> None:
     descending = sorted(lengths, reverse=True)
-    batches = [[lengths[index] for index in batch] for batch in together(lengths, capacity)]
+    batches = [[lengths[index] for index in batch] for batch in batches_by_length(lengths, capacity)]
     between = [index for index in range(1, len(descending)) if descending[index] != descending[index - 1]]
     for count in range(len(between) + 1):
         for cuts in combinations(between, count):
@@ -319,6 +319,6 @@ def test_batches_have_the_lowest_cost(lengths: list[int], capacity: int) -> None
 
 
 def test_texts_are_batched_by_length() -> None:
-    assert together([4, 100, 5, 98], 1000) == [[1, 3], [2, 0]]
-    assert together([7] * 5, 14) == [[0, 1], [2, 3], [4]]
-    assert together([], 10) == []
+    assert batches_by_length([4, 100, 5, 98], 1000) == [[1, 3], [2, 0]]
+    assert batches_by_length([7] * 5, 14) == [[0, 1], [2, 3], [4]]
+    assert batches_by_length([], 10) == []

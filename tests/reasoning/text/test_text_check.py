@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tacit.reasoning.text.text_check import BLANK, FOREIGN, KEYS, KEYWORDS, unreadable, why_not
+from tacit.reasoning.text.text_check import BLANK, FOREIGN, KEYS, KEYWORDS, reason_not_judged, unreadable
 
 CASES: dict[str, Any] = json.loads((Path(__file__).parent / "unjudgeable.json").read_text(encoding="utf-8"))
 DATA = Path(os.environ.get("TACIT_TEST_DATA", Path(__file__).parents[3].parent / "shared" / "data")) / "dialogues"
@@ -63,14 +63,14 @@ def test_empty_texts_are_detected(text: str) -> None:
 
 
 def test_the_turn_before_the_response_is_checked_too() -> None:
-    assert why_not([], "I have a dog.") == ""
-    assert why_not(["Hola, me gusta mucho la playa de mi pueblo.", "Do you speak English?"], "I do.") == ""
-    assert why_not(["How are you?", " ", "..."], "I'm fine.") == ""
-    assert why_not(["dog cat bone park walk leash"], "Is that a list?") == ""  # people type keywords
-    assert why_not(["Ich habe heute leider keine Zeit."], "Okay, see you then!") == (
+    assert reason_not_judged([], "I have a dog.") == ""
+    assert reason_not_judged(["Hola, me gusta mucho la playa de mi pueblo.", "Do you speak English?"], "I do.") == ""
+    assert reason_not_judged(["How are you?", " ", "..."], "I'm fine.") == ""
+    assert reason_not_judged(["dog cat bone park walk leash"], "Is that a list?") == ""  # people type keywords
+    assert reason_not_judged(["Ich habe heute leider keine Zeit."], "Okay, see you then!") == (
         "the turn before the response cannot be read: it is not in English"
     )
-    assert why_not(["asdf qwer zxcv"], "") == "the response cannot be judged: it has no words"
+    assert reason_not_judged(["asdf qwer zxcv"], "") == "the response cannot be judged: it has no words"
 
 
 @given(st.text(max_size=60))

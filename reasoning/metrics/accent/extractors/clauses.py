@@ -198,7 +198,7 @@ def _clause(known: _Places, index: int, speaker: Speaker, clauses: Mapping[int, 
         subject=subject, who=who, person=person, plural=plural, denied=denied, modals=modals, mood=mood,
         verb=_verb(tree, core), core=words[core].lemma, pos=words[core].pos,
         phrase=phrase, aim=goal,
-        asked=_asked(tree, span, index), connective=connective, other=other, relation=word.relation, past="VBD" in tags,
+        asked=_question_word(tree, span, index), connective=connective, other=other, relation=word.relation, past="VBD" in tags,
         sentence=word.sentence, start=words[content[0]].start, end=words[content[-1]].end,
     )  # fmt: skip
 
@@ -239,7 +239,7 @@ def _modality(tree: Tree, index: int) -> tuple[int, int, frozenset[str]]:
         aim = inner
 
 
-def _asked(tree: Tree, span: Sequence[int], index: int) -> str:
+def _question_word(tree: Tree, span: Sequence[int], index: int) -> str:
     return next((tree.words[c].lemma for c in span if tree.words[c].tag in ("WP", "WRB", "WDT") and c < index), "")
 
 
@@ -299,7 +299,7 @@ def _resolved(clause: Clause, known: dict[str, str]) -> Clause:
     """The clause with its pronouns resolved by ``known``, which is updated with the clause's subject."""
     if known:
         who = known.get(clause.who, clause.who)
-        parts = (_meant(words, known) for words in (clause.subject, clause.phrase, clause.aim))
+        parts = (_resolve_words(words, known) for words in (clause.subject, clause.phrase, clause.aim))
         subject, phrase, aim = parts
         if (who, subject, phrase, aim) != (clause.who, clause.subject, clause.phrase, clause.aim):
             clause = replace(clause, who=who, subject=subject, phrase=phrase, aim=aim)
@@ -310,7 +310,7 @@ def _resolved(clause: Clause, known: dict[str, str]) -> Clause:
     return clause
 
 
-def _meant(words: Words, known: dict[str, str]) -> Words:
+def _resolve_words(words: Words, known: dict[str, str]) -> Words:
     return tuple(
         word._replace(who=known[word.who]) if isinstance(word, Participant) and word.who in known else word for word in words
     )

@@ -40,7 +40,7 @@ def single(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
         governor = None if clause.other is None else clauses[clause.other]
         if governor is not None:
             yield from _joined(governor, clause)
-        yield from _felt(clause, clauses)
+        yield from _emotion_candidates(clause, clauses)
     yield from _in_a_row(clauses)
     yield from _offered(clauses, speaker)
 
@@ -56,7 +56,7 @@ def _joined(governor: Clause, clause: Clause) -> Iterator[Candidate]:
     if joined == "because":
         if governor.denied:
             yield Candidate("HinderedBy", event_words(governor, denied=False), tail, *forth)
-        elif _feeling(governor):
+        elif _emotion_adjective(governor):
             yield Candidate(_family("React", clause, governor), tail, head, *back)
         else:
             yield Candidate(_family("Effect", clause, governor), tail, head, *back)
@@ -127,9 +127,9 @@ def _offered(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]
             yield Candidate("oEffect", event_words(head), event_words(clause), head, clause)
 
 
-def _felt(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
+def _emotion_candidates(clause: Clause, clauses: Sequence[Clause]) -> Iterator[Candidate]:
     """Candidates from a feeling about another clause of the turn."""
-    felt = _feeling(clause)
+    felt = _emotion_adjective(clause)
     if not felt:
         return
     index = clauses.index(clause)
@@ -163,7 +163,7 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
             if first.verb in ("love", "like", "enjoy", "hate"):
                 yield Candidate("xEffect", head, tail, first, second)
                 yield Candidate("xWant", head, tail, first, second)
-        felt = _feeling(second)
+        felt = _emotion_adjective(second)
         if felt:
             yield Candidate(_family("React", first, second), head, (*second.subject, "feel", felt), first, second)
     for index, clause in enumerate(clauses):
@@ -194,7 +194,7 @@ def _answered(question: Clause, reply: Sequence[Clause]) -> Iterator[Candidate]:
         if question.asked == "why":
             relation = "HinderedBy" if question.denied else "xIntent"
             yield Candidate(relation, head, event_words(clause, aim=not question.denied), question, clause)
-            yield Candidate("xReact" if _feeling(clause) else "xEffect", event_words(question), tail, question, clause)
+            yield Candidate("xReact" if _emotion_adjective(clause) else "xEffect", event_words(question), tail, question, clause)
         elif question.asked == "how" and number == 0:
             yield Candidate("xNeed", head, tail, question, clause)
         elif not question.asked and (clause.connective in ("but", "because") or clause.denied):
@@ -212,7 +212,7 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
     prefix = "x" if own else "o"
     for number, clause in enumerate(reply):
         first = number == 0
-        judged, felt = _judgement(clause), _feeling(clause)
+        judged, felt = _judgement(clause), _emotion_adjective(clause)
         if judged:
             yield Candidate(f"{prefix}React", words, (mine, "feel", judged), head, clause)
             if number < 2:
@@ -309,7 +309,7 @@ def _judgement(clause: Clause) -> str:
     return word if word in EVALUATIONS and not clause.denied else ""
 
 
-def _feeling(clause: Clause) -> str:
+def _emotion_adjective(clause: Clause) -> str:
     """The adjective of a feeling ("I'm glad", "sorry to hear"); empty when the clause states none."""
     if clause.mood is Mood.QUESTION:
         return ""

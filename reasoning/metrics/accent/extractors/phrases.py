@@ -115,7 +115,7 @@ def is_time(word: Word) -> bool:
     return word.pos in ("NOUN", "PROPN") and word.lemma in TIMES
 
 
-def says_when(word: Word) -> bool:
+def is_time_adverbial(word: Word) -> bool:
     """Whether ``word`` heads a temporal adverbial: a noun of time, or "ago"."""
     return (is_time(word) or (word.lemma == "ago" and word.pos == "ADV")) and word.relation in ("obl:unmarked", "obl", "advmod")
 
@@ -303,7 +303,7 @@ class Tree:
     def is_time_first(self, index: int, predicate: int) -> bool:
         """Whether the word at ``index`` is a temporal adverbial before the subject of ``predicate``."""
         questioned = any(self.words[child].tag in ("WDT", "WP", "WRB") for child in self.children[index])
-        when = says_when(self.words[index]) and not questioned
+        when = is_time_adverbial(self.words[index]) and not questioned
         return when and index < predicate and self._subjects[index] < self._subjects[predicate]
 
     @cached_property

@@ -17,7 +17,7 @@ from typing import Any
 from .....graph.errors import InputError, ModelError
 from .....graph.item import Item
 from ....lru_cache import LruCache
-from ....models.batching import together
+from ....models.batching import batches_by_length
 from ....models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
 from ....models.writers import Limits, Seq2SeqWriter
 from ..events import RELATIONS, EventTuple, Kind, head_form, in_order, normalise
@@ -78,7 +78,7 @@ class T5Extractor:
 
     def _answer_all(self, prompts: Sequence[str]) -> list[str]:
         answers = [""] * len(prompts)
-        for batch in together([self._size(text) for text in prompts], self._batch_tokens):
+        for batch in batches_by_length([self._size(text) for text in prompts], self._batch_tokens):
             for index, answer in zip(batch, self._answer([prompts[index] for index in batch]), strict=True):
                 answers[index] = answer
         return answers

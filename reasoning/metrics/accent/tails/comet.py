@@ -166,7 +166,7 @@ class Journal:
         with self._locked(write=True) as descriptor:
             if os.fstat(descriptor).st_size == 0:
                 data = _head(0) + data
-            elif _torn(descriptor):  # a writer died within a line, which readers will skip
+            elif _ends_incomplete(descriptor):  # a writer died within a line, which readers will skip
                 data = b"\n" + data
             _write_all(descriptor, data)
             os.fsync(descriptor)
@@ -255,7 +255,7 @@ def _generation(descriptor: int) -> tuple[int, int]:
         return 0, 0
 
 
-def _torn(descriptor: int) -> bool:
+def _ends_incomplete(descriptor: int) -> bool:
     size = os.fstat(descriptor).st_size
     return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
 
