@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ...graph.errors import InputError
+from .problems import Problem
 from .service import Settings
 from .telemetry import log
 
@@ -36,6 +37,9 @@ _OTHER_FILES = 256
 """File descriptors that are reserved for the graph, models and the log."""
 _WARN_SECONDS = 10.0
 _GRACE_SECONDS = 0.1
+_NOT_HTTP = Problem(
+    400, "invalid-http", "this is not valid HTTP, or its URL is longer than 65,535 bytes; send long texts in the body of a POST"
+)
 
 
 class Connection(HttpToolsProtocol):
@@ -109,6 +113,14 @@ class Connection(HttpToolsProtocol):
         if self.cycle.response_complete:
             self._expect(self.settings.header_seconds)
         super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """Answer what is not valid HTTP with a problem document, as every other error."""
+        response = _NOT_HTTP.response({"path": ""})
+        headers = [*response.raw_headers, (b"x-content-type-options", b"nosniff"), (b"connection", b"close")]
+        head = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+        self.transport.write(b"HTTP/1.1 400 Bad Request\r\n" + head + b"\r\n" + bytes(response.body))
+        self.transport.close()
 
     def pause_writing(self) -> None:
         """Close the connection if the client does not read its response within ``request_seconds``."""

@@ -56,7 +56,8 @@ def resident(pid: int) -> int:
 
 
 def test_many_clients_at_once_all_get_their_answers(running: Running) -> None:
-    with httpx.Client(base_url=running.url, limits=httpx.Limits(max_connections=200), timeout=60) as client:
+    limits = httpx.Limits(max_connections=200, keepalive_expiry=0)  # the service closes idle connections after a second
+    with httpx.Client(base_url=running.url, limits=limits, timeout=60) as client:
         alone = client.post("/v1/score", json=ITEM).json()
         with ThreadPoolExecutor(50) as pool:
             answers = list(pool.map(lambda _: client.post("/v1/score", json=ITEM), range(400)))
@@ -79,11 +80,17 @@ def test_many_clients_at_once_all_get_their_answers(running: Running) -> None:
         ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n"] + [b"10000\r\n" + b"x" * 65_536 + b"\r\n"] * 40 + [b"0\r\n\r\n"], {413}),
         ([b"GET /healthz HTTP/1.1\r\n" + b"X-Long: " + b"y" * 200_000 + b"\r\n\r\n"], {0, 400}),
         ([b"GET /healthz HTTP/1.1\r\n"] + [b"X-More: yes\r\n" * 1000] * 20, {0, 400}),
+        ([b"GET /" + b"a" * 65_600 + b" HTTP/1.1\r\n\r\n"], {400}),
         ([b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n"], {0, 400}),
     ],
 )
 def test_invalid_http_is_refused_or_disconnected(running: Running, parts: list[bytes], statuses: set[int]) -> None:
-    assert status_of(exchange(running.port, *parts)) in statuses
+    response = exchange(running.port, *parts)
+    assert status_of(response) in statuses
+    if response:
+        head, _, body = response.rpartition(b"\r\n\r\n")
+        assert b"content-type: application/problem+json" in head.lower()
+        assert json.loads(body)["status"] == status_of(response)
     assert httpx.get(f"{running.url}/healthz").status_code == 200
 
 
