@@ -1,6 +1,7 @@
 // For each of many sets, the numbers of pairs that are connected through a middle concept, and of distinct pairs of triples.
 // A pair of triples that is found from both of its ends counts once, so it is written down from the end with the smaller URI.
 // With the hints, the plan does not depend on which statistics the server had when it was made.
+CYPHER replan=skip
 UNWIND $sets AS ends
 MATCH (a:Concept)-[r]-(m:Concept)-[q]-(b:Concept)
 USING INDEX a:Concept(uri)

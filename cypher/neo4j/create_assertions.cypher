@@ -1,4 +1,5 @@
 // Create assertions of one relation between nodes of one label.
+CYPHER replan=skip
 UNWIND $rows AS row
 MATCH (a:`LABEL` {uri: row.head}), (b:`LABEL` {uri: row.tail})
 USING INDEX a:`LABEL`(uri)

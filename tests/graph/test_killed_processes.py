@@ -32,7 +32,7 @@ from tacit.graph.embedded import engine, load as embedded
 from tacit.graph.neo4j import load
 load.BATCH = {batch}
 if {large}:  # several tables for each relation
-    engine.APPENDED, embedded.PART, embedded._BATCH = 0, 500, 500
+    engine.APPENDED, embedded.PART, embedded._BATCH, embedded.REWRITTEN = 0, 500, 500, 0
 
 def rows(stop_at):
     for number, row in enumerate(random_rows({rows}, 6000, 7)):

@@ -14,6 +14,7 @@ from tacit.graph import (
     GraphNotFound,
     InputError,
     LoadEntry,
+    Manifest,
     WritableGraph,
     checksum,
     open_graph,
@@ -52,6 +53,39 @@ def test_loads_add_up_and_are_idempotent(new_store: NewStore) -> None:
     assert [(load.version, load.sha256) for load in store.manifest().loads] == [(2, "a"), (1, "b")]
     assert store.counts().assertions == len(SMALL)
     assert sorted(store.assertions()) == sorted(SMALL)
+
+
+def test_a_small_graph_is_the_same_written_anew_and_appended_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        Assertion(f"/{kind}/{number}", relation, f"/{kind}/{number + 1}", float(number), "x", license="cc0" * (number % 2))
+        for relation, kind in (("IsA", "c/en"), ("UsedFor", "c/en"), ("isa", "c/en"), ("Added", "c/en"), ("HasSubevent", "e"),
+                               ("HasSubevent", "c/en"), ("xWant", "e"), ("xNeed", "e"))
+        for number in range(6)
+    ]  # fmt: skip
+    written: list[bool] = []
+    write = embedded_load._write
+
+    def watched(folder: Path, spool: embedded_load.Spool, manifest: Manifest, rewritten: bool) -> None:
+        written.append(rewritten)
+        write(folder, spool, manifest, rewritten)
+
+    monkeypatch.setattr(embedded_load, "_write", watched)
+    for name in ("anew", "appended"):
+        with open_graph(tmp_path / name, engine="store", create=True) as graph:
+            assert graph.load(rows[::2], entry("a")) == (24, 0)
+            assert graph.load(rows[:1] + rows[1::4], entry("b")) == (12, 1)
+            assert graph.load(rows[::4]) == (0, 12)
+            assert graph.load(rows[3:4]) == (1, 0), "one table is appended to"
+            assert graph.load(rows) == (11, 37)
+            assert sorted(graph.assertions()) == sorted(rows)
+            assert graph.manifest().checksum == checksum(rows)
+            assert [load.sha256 for load in graph.manifest().loads] == ["a", "b"]
+            assert graph.counts().relations == {"HasSubevent": 12} | dict.fromkeys(
+                ["IsA", "UsedFor", "isa", "Added", "xWant", "xNeed"], 6
+            )
+            assert (graph.counts().concepts, graph.counts().events) == (7, 7)
+        monkeypatch.setattr(embedded_load, "REWRITTEN", 0)
+    assert written == [False, True, False, True, False, False, False, False]
 
 
 def test_of_equal_assertions_the_first_is_kept(new_store: NewStore) -> None:

@@ -17,7 +17,10 @@ from tacit.api.scoring.work_folder import WorkFolder
 Tacit = Callable[..., Any]
 
 STORE_BYTES = 80 << 20
-SOON_DEAD = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 5}
+SYSTEM_CONFIG = {
+    "health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 5,
+    "worker_niceness": 0,  # 15 unless told otherwise: beside other tests, workers then take minutes to start
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,7 @@ def cluster() -> Iterator[Any]:
                 "num_cpus": 1,
                 "object_store_memory": STORE_BYTES,
                 "include_dashboard": False,
-                "_system_config": SOON_DEAD,
+                "_system_config": SYSTEM_CONFIG,
             },
         )
         nodes.add_node(num_cpus=1, object_store_memory=STORE_BYTES)
