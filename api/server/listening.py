@@ -38,7 +38,7 @@ _OTHER_FILES = 256
 _WARN_SECONDS = 10.0
 _GRACE_SECONDS = 0.1
 _NOT_HTTP = Problem(
-    400, "invalid-http", "this is not valid HTTP, or its URL is longer than 65,535 bytes; send long texts in the body of a POST"
+    400, "invalid-http", "this is not valid HTTP, or its URL is too long; send long texts in the body of a POST"
 )
 
 

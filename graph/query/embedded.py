@@ -48,6 +48,10 @@ GRACE = 2.0
 _SCRIPT = Path(__file__).with_name("worker.py")
 
 
+class EngineCrashed(GraphError):
+    """A worker process ended while it ran a query."""
+
+
 class _Pool:
     """The workers of one graph: the idle ones, and the number of busy ones."""
 
@@ -159,7 +163,8 @@ def run_embedded(
     with _pools_lock:
         pool = _pools.setdefault(file, _Pool())
     deadline = time.monotonic() + timeout
-    with pool.lend(file, deadline, AT_ONCE if at_once is None else at_once) as worker:
+
+    def answer_of(worker: Worker) -> tuple[Checker, dict[str, Any]]:
         shared, parts = set[str](), dict[str, list[str]]()
         if original.relations:
             try:
@@ -169,7 +174,16 @@ def run_embedded(
                 raise timed_out(timeout) from None
         checker = Checker(rewrite(cypher, shared, parts), "embedded", values)
         checker.run()
-        answer = worker.rows(checker.limited(limit + 1), uniform(values), limit, timeout, original)
+        return checker, worker.rows(checker.limited(limit + 1), uniform(values), limit, timeout, original)
+
+    for is_repeated in (False, True):  # the system may have killed the worker for want of memory
+        try:
+            with pool.lend(file, deadline, AT_ONCE if at_once is None else at_once) as worker:
+                checker, answer = answer_of(worker)
+            break
+        except EngineCrashed:
+            if is_repeated or time.monotonic() > deadline - timeout / 2:
+                raise
     if checker.explains:
         return QueryResult(("plan",), tuple((line,) for row in answer["rows"] for line in str(row[0]).splitlines()))
     names = original.columns()
@@ -275,7 +289,9 @@ class Worker:
             self.kill()
             if stopped_by_alarm:
                 raise timed_out(timeout)
-            raise GraphError("the engine crashed while it ran the query, and the graph is intact; write the query in another way")
+            raise EngineCrashed(
+                "the engine crashed while it ran the query, and the graph is intact; write the query in another way"
+            )
         if "failed" not in answer:
             return answer
         if answer["failed"] == "memory":

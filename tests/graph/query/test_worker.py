@@ -44,21 +44,25 @@ def test_worker_is_kept_and_replaced_after_a_crash(graph: Path) -> None:
     first.process.wait()
     assert run_embedded(graph, "RETURN 2 AS x").rows == ((2,),)
 
-    pool = embedded._pools[(graph / embedded.DATABASE).resolve()]
 
-    def crash() -> None:
-        while pool.idle:  # until the query has the worker
-            time.sleep(0.01)
-        (worker,) = [w for w in workers if w.process.poll() is None]
-        os.kill(worker.process.pid, signal.SIGSEGV)
+@pytest.mark.parametrize("crashes", [1, 2])
+def test_a_query_is_repeated_once_after_a_crash(graph: Path, monkeypatch: pytest.MonkeyPatch, crashes: int) -> None:
+    ask, asked = Worker.ask, []
 
-    workers = list(pool.idle)
-    killer = threading.Thread(target=crash)
-    killer.start()
-    with pytest.raises(GraphError, match="crashed while it ran the query"):
-        run_embedded(graph, ENDLESS, timeout=20)
-    killer.join()
-    assert run_embedded(graph, "RETURN 3 AS x").rows == ((3,),)
+    def crashing(self: Worker, request: dict[str, Any]) -> dict[str, Any] | None:
+        asked.append(self)
+        if len(asked) <= crashes:
+            os.kill(self.process.pid, signal.SIGSEGV)
+        return ask(self, request)
+
+    monkeypatch.setattr(Worker, "ask", crashing)
+    if crashes == 1:
+        assert run_embedded(graph, "RETURN 1 AS x").rows == ((1,),)
+    else:
+        with pytest.raises(GraphError, match="crashed while it ran the query"):
+            run_embedded(graph, "RETURN 1 AS x")
+    assert len(asked) == 2
+    assert asked[0] is not asked[1]
 
 
 def test_threads_share_workers(graph: Path) -> None:
