@@ -58,6 +58,7 @@ lint: setup  ## Check style, formatting and types
 	@"$(BIN)/ruff" check .
 	@"$(BIN)/ruff" format --check .
 	@"$(BIN)/mypy" --strict $(TYPES)
+	@MYPYPATH=build/types "$(BIN)/mypy" --strict tests
 	@cd benchmarks && MYPYPATH=../build/types "$(abspath $(BIN))/mypy" --strict --config-file ../pyproject.toml .
 
 format: setup  ## Format the code

@@ -3,20 +3,28 @@
 Written from the protocol's words alone; it shares the name rules and the answer types with the code under test, nothing else.
 """
 
+# ruff: noqa: ARG002 - concepts are URIs here, whatever the language
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise, product
+from typing import Literal, NoReturn, Self
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from tacit.graph.model import Assertion, GraphCounts, Manifest, Neighbour, Path, TripleCounts, checksum
 from tacit.graph.names import forms, label_of
+from tacit.graph.protocol import KnowledgeGraph
 
 
-class OracleGraph:
-    """The rows as a graph that answers concept queries; same assertions (by identity) count once, the first one stays."""
+class OracleGraph(KnowledgeGraph):
+    """The rows as a graph that answers concept queries; same assertions (by identity) count once, the first one stays.
+
+    Concepts are URIs, whatever the language. It has no queries about events and no Cypher.
+    """
+
+    url = "oracle"
 
     def __init__(self, rows: Iterable[Assertion]) -> None:
         distinct: dict[tuple[str, ...], Assertion] = {}
@@ -55,7 +63,9 @@ class OracleGraph:
     def resolve(self, texts: Sequence[str], language: str = "en") -> list[str | None]:
         return [next((uri for uri in forms(text, language) if uri in self.concepts), None) for text in texts]
 
-    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = 6) -> NDArray[np.int8]:
+    def hop_distances(
+        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = 6, *, language: str = "en"
+    ) -> NDArray[np.int8]:
         out = np.full((len(sources), len(targets)), -1, dtype=np.int8)
         for i, source in enumerate(sources):
             if source in self.graph:
@@ -64,7 +74,13 @@ class OracleGraph:
         return out
 
     def neighbours(
-        self, concept: str, hop: int = 1, limit: int | None = 10, relations: Collection[str] | None = None
+        self,
+        concept: str,
+        hop: int = 1,
+        limit: int | None = 10,
+        relations: Collection[str] | None = None,
+        *,
+        language: str = "en",
     ) -> list[Neighbour]:
         if concept not in self.graph:
             return []
@@ -81,7 +97,9 @@ class OracleGraph:
         neighbours_found = [Neighbour(node, hop, strength[node]) for node in distance if distance[node] == hop]
         return sorted(neighbours_found, key=lambda first: (-first.weight, first.uri))[:limit]
 
-    def triples_between(self, sources: Sequence[str], targets: Sequence[str], hops: int = 1) -> list[Path]:
+    def triples_between(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> list[Path]:
         paths: list[Path] = []
         for source, target in product(sorted(set(sources)), sorted(set(targets))):
             if source == target or source not in self.graph or target not in self.graph:
@@ -94,12 +112,14 @@ class OracleGraph:
                     paths += [Path((source, middle, target), pair) for pair in pairs]
         return sorted(paths, key=lambda path: path.order)
 
-    def count_triples(self, sources: Sequence[str], targets: Sequence[str], hops: int = 1) -> TripleCounts:
+    def count_triples(
+        self, sources: Sequence[str], targets: Sequence[str], hops: Literal[1, 2] = 1, *, language: str = "en"
+    ) -> TripleCounts:
         chains = self.triples_between(sources, targets, hops)
         triples = {frozenset(row[:3] for row in chain.assertions) for chain in chains}
         return TripleCounts(len({(chain.nodes[0], chain.nodes[-1]) for chain in chains}), len(triples))
 
-    def paths(self, source: str, target: str, max_hops: int = 6, limit: int = 10) -> list[Path]:
+    def paths(self, source: str, target: str, max_hops: int = 6, limit: int = 10, *, language: str = "en") -> list[Path]:
         if source not in self.graph or target not in self.graph or not nx.has_path(self.graph, source, target):
             return []
         if source == target:
@@ -109,3 +129,20 @@ class OracleGraph:
         chains = list(islice(nx.all_shortest_paths(self.graph, source, target), 200_000))
         paths = [Path(tuple(nodes), tuple(self.between(*step)[0] for step in pairwise(nodes))) for nodes in chains]
         return sorted(paths, key=lambda path: (-path.strength, path.nodes))[:limit]
+
+    def assertions(self) -> Iterator[Assertion]:
+        return iter(self.rows)
+
+    def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> NoReturn:
+        raise NotImplementedError
+
+    heads = run = tails  # type: ignore[assignment]
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass

@@ -37,9 +37,7 @@ _OTHER_FILES = 256
 """File descriptors that are reserved for the graph, models and the log."""
 _WARN_SECONDS = 10.0
 _GRACE_SECONDS = 0.1
-_NOT_HTTP = Problem(
-    400, "invalid-http", "this is not valid HTTP, or its URL is too long; send long texts in the body of a POST"
-)
+_NOT_HTTP = Problem(400, "invalid-http", "this is not valid HTTP, or its URL is too long; send long texts in the body of a POST")
 
 
 class Connection(HttpToolsProtocol):

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from tacit.api import config
 from tacit.api.config import Config, find_config
 from tacit.graph.errors import InputError
 
@@ -126,7 +125,7 @@ def test_a_file_of_another_user_is_not_used(project: Path, monkeypatch: pytest.M
     path = project / "tacit.toml"
     path.write_text('graph = "bolt://elsewhere.example:7687"\n')
     owner = path.stat().st_uid
-    monkeypatch.setattr(config.os, "geteuid", lambda: owner + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     messages: list[str] = []
     if owner != 0:  # the files of root may be used by all
         assert find_config(messages.append) is None
@@ -135,7 +134,7 @@ def test_a_file_of_another_user_is_not_used(project: Path, monkeypatch: pytest.M
     if os.getuid() == 0:
         assert find_config(messages.append) is None
         assert "belongs to another user" in messages[-1]
-        monkeypatch.setattr(config.os, "geteuid", lambda: 0)
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
         assert find_config(messages.append) is None
         monkeypatch.setenv("SUDO_UID", "12345")
         assert find_config() is not None

@@ -104,7 +104,7 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
             raise metadata.PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr(diagnosis.metadata, "version", without)
+    monkeypatch.setattr(diagnosis.metadata, "version", without)  # type: ignore[attr-defined]
     diagnosed = diagnose()
     assert named(diagnosed, "serve").command == "pip install 'tacit-kg[serve]'"
     assert named(diagnosed, "serve").detail.startswith("not installed: fastapi; installed: ")

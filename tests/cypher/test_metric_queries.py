@@ -146,5 +146,5 @@ def _same_matrix(graph: KnowledgeGraph, oracle: OracleGraph, first: list[str], s
 def _same_counts(graph: KnowledgeGraph, oracle: OracleGraph, first: list[str], second: list[str]) -> None:
     for hops, name in ((1, "one_hop_triples"), (2, "two_hop_triples")):
         rows = graph.run(query(f"explore/{name}").text, {"first": first, "second": second}).rows
-        assert rows == (tuple(oracle.count_triples(first, second, hops)),)
+        assert rows == (tuple(oracle.count_triples(first, second, hops)),)  # type: ignore[arg-type]
         assert rows == (tuple(graph.count_triples(first, second, hops)),)  # type: ignore[arg-type]

@@ -81,8 +81,8 @@ def named(argument: ast.expr) -> list[str]:
     if isinstance(argument, ast.Constant):
         return [str(argument.value)]
     if isinstance(argument, ast.JoinedStr):
-        start = "".join(part.value for part in argument.values[:1] if isinstance(part, ast.Constant))
-        end = "".join(part.value for part in argument.values[-1:] if isinstance(part, ast.Constant))
+        start = "".join(part.value for part in argument.values[:1] if isinstance(part, ast.Constant))  # type: ignore[misc]
+        end = "".join(part.value for part in argument.values[-1:] if isinstance(part, ast.Constant))  # type: ignore[misc]
         return [name for name in OWN if name.startswith(start) and name.endswith(end) and (name != start + end)]
     return []
 

@@ -62,13 +62,13 @@ def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyP
     tables = len({row.relation for row in ROWS})
     assert (len(opened) > tables / 5) if size == "large" else not opened
     with (tmp_path / "out" / "concept-assertions.csv").open(encoding="utf-8", newline="") as file:
-        table = list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))
     with (tmp_path / "out" / "concepts.csv").open(encoding="utf-8", newline="") as file:
         uris = {row[":ID(Concept)"]: row["uri"] for row in csv.DictReader(file)}
     assert sorted(uris.values()) == sorted({uri for r in ROWS for uri in (r.head, r.tail) if uri.startswith("/c/")})
     read = {
         (uris[row[":START_ID(Concept)"]], row[":TYPE"], uris[row[":END_ID(Concept)"]], row["source"], float(row["weight:double"]))
-        for row in table
+        for row in rows
     }
     assert read == {(r.head, r.relation, r.tail, r.source, r.weight) for r in ROWS if r.head.startswith("/c/")}
     script = (tmp_path / "out" / "import.txt").read_text(encoding="utf-8")

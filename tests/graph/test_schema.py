@@ -70,6 +70,6 @@ def test_a_malformed_row_is_a_value_error(row: object) -> None:
 
 def test_the_first_use_is_thread_safe() -> None:
     for number in range(5):
-        kind = shape("y", "x")(NamedTuple(f"Pair{number}", [("x", int), ("y", int)]))
+        kind = shape("y", "x")(NamedTuple(f"Pair{number}", [("x", int), ("y", int)]))  # type: ignore[arg-type]
         with ThreadPoolExecutor(4) as pool:
             assert [*pool.map(lambda _, kind=kind: dump(kind(1, 2)), range(8))] == [{"y": 2, "x": 1}] * 8

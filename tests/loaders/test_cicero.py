@@ -96,7 +96,7 @@ def test_files_of_other_formats_are_named(tmp_path: Path) -> None:
         list(read_cicero(cut, strict=True))
 
 
-TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1).filter(lambda text: bool(text.strip()))
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1).filter(lambda text: bool(text.strip()))
 
 
 @given(

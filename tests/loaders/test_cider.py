@@ -129,4 +129,4 @@ def test_the_published_file(data_dir: Path) -> None:
     assert len({triplet.relation for triplet in triplets}) == 56
     for row in dialogues:
         for span in (span for triplet in row.triplets for span in (triplet.head, triplet.tail) if span.turn is not None):
-            assert row.turns[span.turn][span.start : span.end] == span.text
+            assert row.turns[span.turn][span.start : span.end] == span.text  # type: ignore[index]

@@ -152,7 +152,7 @@ def test_a_full_disk_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytes
         raise OSError(errno.ENOSPC, "No space left on device")
 
     source = write(tmp_path / "v.txt", TEXT)
-    monkeypatch.setattr(*((os, where) if where == "posix_fallocate" else (Path, where)), full)
+    monkeypatch.setattr(*((os, where) if where == "posix_fallocate" else (Path, where)), full)  # type: ignore[call-overload]
     with pytest.raises(InputError, match=r"cannot be written to .*vectors \(No space left on device\); free some space there"):
         build_vectors(source, ["/c/en/dog"], tmp_path / "vectors")
     assert list((tmp_path / "vectors").iterdir()) == []

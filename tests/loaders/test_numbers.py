@@ -87,7 +87,7 @@ def test_weights_of_conceptnet(text: str) -> None:
         value = json.loads(text, parse_constant=lambda _: None, parse_float=exact, parse_int=exact)
     except (ValueError, RecursionError):
         value = None
-    if as_double(value if isinstance(value, (Fraction, int)) else None) >= 0:
+    if as_double(value if isinstance(value, (Fraction, int)) else None) >= 0:  # type: ignore[arg-type]
         assert isinstance(details, tuple), details
         assert details[0] == as_double(value)
         assert math.copysign(1, details[0]) == 1

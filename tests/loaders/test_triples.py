@@ -399,7 +399,7 @@ def glucose() -> bytes:
 
 def test_cskg(written: Callable[..., Path]) -> None:
     reader = read_triples(written(gzip.compress(CSKG.encode()), "cskg.tsv.gz"), "cskg")
-    common = {"source": "cskg", "license": "cc:by-sa/4.0"}
+    common: dict[str, Any] = {"source": "cskg", "license": "cc:by-sa/4.0"}
     assert list(reader) == [
         Assertion("/c/en/piano", "UsedFor", "/c/en/music", dataset="CN", **common),
         Assertion("/c/en/piano_keyboard", "PartOf", "/c/en/clavier", dataset="CN|WN", head_sense="n/wn/artifact",

@@ -113,11 +113,13 @@ class Leaving(OracleGraph):
 
     answers = 3
 
-    def hop_distances(self, sources: Sequence[str], targets: Sequence[str], max_hops: int = 6) -> NDArray[np.int8]:
+    def hop_distances(
+        self, sources: Sequence[str], targets: Sequence[str], max_hops: int = 6, *, language: str = "en"
+    ) -> NDArray[np.int8]:
         self.answers -= 1
         if self.answers < 0:
             raise GraphUnavailable("the server at bolt://localhost does not answer; start it and score again")
-        return super().hop_distances(sources, targets, max_hops)
+        return super().hop_distances(sources, targets, max_hops, language=language)
 
 
 def test_a_lost_graph_ends_the_run_without_wrong_scores(oracle: OracleGraph, analyser: SpacyAnalyser) -> None:
@@ -149,6 +151,6 @@ class Length:
 
 
 def test_several_metrics_share_a_row(metric: Metric) -> None:
-    rows = [row.to_dict() for row in score_items(ITEMS[:3], [metric, Length(metric)])]
+    rows = [row.to_dict() for row in score_items(ITEMS[:3], [metric, Length(metric)])]  # type: ignore[list-item]
     assert rows[0]["scores"] == {"grounding": 7 / 8, "length": 14.0}
     assert "error" in rows[1]

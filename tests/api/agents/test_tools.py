@@ -113,6 +113,12 @@ ANSWERS: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+def meta_of(result: Any) -> dict[str, Any]:
+    """The metadata of a result: its length and the offset of the next page."""
+    meta: dict[str, Any] = result.meta
+    return meta
+
+
 def whole(near: Connected, tool: str, arguments: dict[str, Any]) -> Any:
     """Return a result of any number of pages as JSON."""
     parts, offset = [], 0
@@ -121,11 +127,11 @@ def whole(near: Connected, tool: str, arguments: dict[str, Any]) -> Any:
         assert not result.is_error, result.content
         parts.append(text_of(result))
         assert len(parts[-1]) <= PAGE
-        if "next_offset" not in result.meta:
+        if "next_offset" not in meta_of(result):
             assert len(result.content) == 1
             return json.loads("".join(parts))
-        offset = result.meta["next_offset"]
-        assert f"offset={offset}." in result.content[1].text
+        offset = meta_of(result)["next_offset"]
+        assert f"offset={offset}." in result.content[1].text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("tool", "arguments", "method", "path", "content"), ANSWERS, ids=[name[0] for name in ANSWERS])
@@ -146,8 +152,8 @@ def test_results_are_structured_as_the_schemas_say(near: Connected) -> None:
             result = near.call(tool, **arguments | detail)
             assert not result.is_error
             assert len(json.dumps(result.structured_content)) < 2 * PAGE
-            if "next_offset" in result.meta:
-                assert result.structured_content == {name: result.meta[name] for name in ("characters", "next_offset")}
+            if "next_offset" in meta_of(result):
+                assert result.structured_content == {name: meta_of(result)[name] for name in ("characters", "next_offset")}
                 continue
             assert result.structured_content == json.loads(text_of(result))
             assert result.structured_content.keys() <= schemas[tool]["properties"].keys() - {"characters", "next_offset"}
@@ -215,27 +221,28 @@ def test_results_are_short(near: Connected, tool: str, arguments: dict[str, Any]
     assert len(result.content) == 1
     assert 50 < len(text_of(result)) < limit
     if "detail" in next(name for name in TOOLS if name.name == tool).arguments.model_fields:
-        assert near.call(tool, **arguments, detail=True).meta["characters"] > result.meta["characters"]
+        assert meta_of(near.call(tool, **arguments, detail=True))["characters"] > meta_of(result)["characters"]
 
 
 def test_a_long_result_has_pages(near: Connected, ask: InProcessClient) -> None:
     query = "MATCH (a)-[r]->(b) RETURN a, r, b ORDER BY r.id"
     answer = ask("POST", "/v1/cypher", json={"query": query, "limit": 150}).json()
     assert whole(near, "cypher", {"query": query, "limit": 150}) == answer
-    assert near.call("cypher", query=query, limit=150).meta["characters"] > 3 * PAGE
-    assert near.call("cypher", query=query).meta["characters"] < near.call("cypher", query=query, limit=60).meta["characters"]
+    sizes = [meta_of(near.call("cypher", query=query, **limits))["characters"] for limits in ({"limit": 150}, {}, {"limit": 60})]
+    assert sizes[0] > 3 * PAGE
+    assert sizes[1] < sizes[2]
 
 
 def test_further_pages_are_of_the_same_result(near: Connected) -> None:
     """A query whose rows differ each time it is run shows whether it was run again."""
     query = "MATCH (a)-[r]->(b) RETURN a, r, b, rand() AS x"
     first = near.call("cypher", query=query, limit=100)
-    assert first.structured_content == {name: first.meta[name] for name in ("characters", "next_offset")}
-    pages, offset = [text_of(first)], first.meta["next_offset"]
+    assert first.structured_content == {name: meta_of(first)[name] for name in ("characters", "next_offset")}
+    pages, offset = [text_of(first)], meta_of(first)["next_offset"]
     while offset is not None:
         result = near.call("cypher", query=query, limit=100, offset=offset)
         pages.append(text_of(result))
-        offset = result.meta.get("next_offset")
+        offset = meta_of(result).get("next_offset")
     assert len(json.loads("".join(pages))["rows"]) == 100
     assert text_of(near.call("cypher", query=query, limit=100)) != pages[0]
 

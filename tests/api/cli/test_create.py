@@ -22,7 +22,7 @@ def turns_about(topic: str, number: int = 6) -> list[str]:
 def dialogues(tmp_path: Path) -> Path:
     rows = [{"id": topic, "turns": turns_about(topic, 5 + index)} for index, topic in enumerate(TOPICS)]
     rows += [{"id": "again", "turns": turns_about("dog", 5)}, {"id": "short", "turns": ["Hello", "Hi"]}]
-    rows += [{"id": "dog", "turns": turns_about("cow")}, {"turns": turns_about("hat")}, {"id": "none", "turns": 3}]
+    rows += [{"id": "dog", "turns": turns_about("cow")}, {"turns": turns_about("hat")}, {"id": "none", "turns": 3}]  # type: ignore[dict-item]
     file = tmp_path / "dialogues.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return file

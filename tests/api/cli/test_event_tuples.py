@@ -389,7 +389,7 @@ def test_a_model_is_trained_and_then_extracts(tacit: Tacit, deco: Path, tmp_path
     base = save_tiny_t5(tmp_path / "base", [str(row) for row in ROWS])
     words = ("train", "accent", deco, "--model", base, "-o", tmp_path / "out", "--epochs", 1)
     (tmp_path / "recipe.toml").write_text("none_examples = 1\n", encoding="utf-8")
-    words = (*words, "--recipe", tmp_path / "recipe.toml", "--device", "cpu")
+    words = (*words, "--recipe", tmp_path / "recipe.toml", "--device", "cpu")  # type: ignore[assignment]
     done = tacit(*words, "--json", "--quiet")
     assert (done.json["tuples"], done.json["none_examples"]) == (2, 12)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

@@ -45,13 +45,13 @@ class Library:
         return explanations if other is None else (explanations, self._explain(history, other, *arguments))
 
     def neighbours(self, concept: str, *arguments: Any, **named: Any) -> Any:
-        return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *arguments, **named)
+        return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *arguments, **named)  # type: ignore[arg-type]
 
     def hops(self, source: str, targets: Sequence[str], max_hops: int = 6) -> Any:
         return self._graph.hop_distances([source], targets, max_hops)[0].tolist()
 
     def paths(self, source: str, target: str, *arguments: Any) -> Any:
-        return self._graph.paths(*resolve(self._graph, [source, target], "en"), *arguments)
+        return self._graph.paths(*resolve(self._graph, [source, target], "en"), *arguments)  # type: ignore[arg-type]
 
     def cypher(self, query: str, parameters: Any = None, **limits: Any) -> Any:
         known = cookbook()

@@ -96,7 +96,7 @@ def test_the_page_asks_for_a_key_and_keeps_it_in_the_tab(chromium: Browser, reas
 
 def test_the_examples_are_those_of_the_sample() -> None:
     examples = json.loads((FILES / "examples.json").read_text(encoding="utf-8"))
-    items: dict[str, Any] = {item.id: item for item in read_items(FILES.parent / "sample" / "dialogues.jsonl", strict=True)}  # type: ignore[union-attr]
+    items: dict[str, Any] = {item.id: item for item in read_items(FILES.parent / "sample" / "dialogues.jsonl", strict=True)}  # type: ignore[union-attr, misc]
     assert len(examples) >= 4
     for example in examples:
         item = items[example["id"]]

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from tacit.api import Address, Cluster, score_file
-from tacit.api.scoring.plan import Form
-from tacit.api.scoring.rows import read_lines, read_parquet
+from tacit.api.scoring.rows import Form, read_lines, read_parquet
 from tacit.graph.errors import InputError
 from tacit.reasoning.scorer import ItemScores
 
@@ -100,7 +99,7 @@ def test_a_complete_output_is_left_as_it_is(tacit: Tacit, dialogues: Path, name:
 )
 def test_invalid_arguments_are_one_sentence(dialogues: Path, options: dict[str, Any], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        score_file(**{"file": dialogues, "output": dialogues.parent / "out.jsonl", "metrics": ["length"]} | options)
+        score_file(**{"file": dialogues, "output": dialogues.parent / "out.jsonl", "metrics": ["length"]} | options)  # type: ignore[arg-type]
     assert list(dialogues.parent.iterdir()) == [dialogues]
 
 

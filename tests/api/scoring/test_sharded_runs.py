@@ -118,7 +118,7 @@ def test_an_interrupted_run_resumes(
         (["--explain", "--shard-lines", 8], "another --shard-lines"),
         (["--explain", "--format", "jsonl" if name.endswith("parquet") else "parquet"], "another format"),
     ]:
-        refused = tacit(*base, *words, "-o", out, "--resume")
+        refused = tacit(*base, *words, "-o", out, "--resume")  # type: ignore[misc]
         assert refused.status == 2
         assert f"is of a run with {called}" in refused.err
         assert refused.err.count("\n") == 1

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.scoring.plan import Form, Part, Plan
+from tacit.api.scoring.plan import Part, Plan
+from tacit.api.scoring.rows import Form
 from tacit.api.scoring.statistics import Tally
 from tacit.api.scoring.work_folder import WorkFolder
 from tacit.graph.errors import InputError

@@ -35,7 +35,7 @@ def test_rows_equal_those_of_the_library_byte_for_byte(ask: InProcessClient, rea
     for explain in (False, True):
         answer = ask("POST", "/v1/score", json={"items": sent, "explain": explain})
         assert answer.status_code == 200
-        rows = [row.to_dict(explain) for row in reasoner.stream(items, explain=explain)]
+        rows = [row.to_dict(explain) for row in reasoner.stream(items, explain=explain)]  # type: ignore[arg-type]
         returned_rows = orjson.loads(answer.content)["items"]
         assert orjson.dumps(returned_rows) == orjson.dumps(rows)
         assert "the maximum is 200,000" in returned_rows[3]["error"]

@@ -98,12 +98,12 @@ def test_compiling_is_announced_once_and_its_result_kept(tmp_path: Path) -> None
 
 
 def test_without_a_writable_cache_searches_are_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    njit = compiling.njit
+    njit = compiling.njit  # type: ignore[attr-defined]
 
     def refusing(**options: bool) -> object:
         if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
-        return njit(**options)
+        return njit(**options)  # type: ignore[call-overload]
 
     monkeypatch.setattr(compiling, "njit", refusing)
     assert compiling.compiled(lambda x: x + 1)(1) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,7 +140,8 @@ def test_records_are_shuffled(problem: Problem, filtered: Filtered) -> None:
         read = answered(record, 1)
         assert read.right == instance.right
         assert len(read.wrong) == 2
-        places.add(tuple(record["Correct Answers"]))
+        right: Any = record["Correct Answers"]
+        places.add(tuple(right))
     assert places == {(0,), (1,), (2,)}
     assert "Human Written Answer" not in records[0]
 
@@ -158,7 +160,7 @@ def test_records_with_answers() -> None:
     with pytest.raises(InputError, match="Target is missing"):
         answered({"ID": "d", "Dialogue": ["A: Hi"]}, 1)
     problem = make_problem([read], wrong=3)
-    record = record_of(problem, Filtered(((2, 3, 4),), (), None, None, 0.0, False), 0)  # type: ignore[arg-type]
+    record: dict[str, Any] = record_of(problem, Filtered(((2, 3, 4),), (), None, None, 0.0, False), 0)  # type: ignore[arg-type]
     assert [record["Choices"][index] for index in record["Human Written Answer"]] == ["c"]
     assert [record["Choices"][index] for index in record["Correct Answers"]] in (["b", "c"], ["c", "b"])
 

@@ -72,7 +72,7 @@ def test_an_arrow_points_from_head_to_tail() -> None:
 
 
 def test_assertions_and_rows_of_a_query_are_paths_of_one_hop() -> None:
-    drawn = draw_paths([Assertion("/c/en/dog", "Desires", "/c/en/bone"), ("/e/personx_eats", "xWant", "to <sleep>")])
+    drawn = draw_paths([Assertion("/c/en/dog", "Desires", "/c/en/bone"), ("/e/personx_eats", "xWant", "to <sleep>")])  # type: ignore[list-item]
     assert set(texts(drawn)) == {"dog", "Desires", "bone", "personx eats", "xWant", "to <sleep>"}
 
 

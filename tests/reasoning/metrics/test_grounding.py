@@ -295,7 +295,9 @@ def test_a_very_long_response(metric: Metric) -> None:
     response = " ".join(["the dog ate a bone and the refrigerator"] * 1250)
     score = metric.score(["a puppy"], response)
     assert score.value == pytest.approx((DOG * (1 / 8) + BONE / 8 + log(8) / 8) / (DOG + BONE + log(8)))
-    assert score.evidence.pieces[0].response.end == len("the dog")
+    mention = score.evidence.pieces[0].response
+    assert mention is not None
+    assert mention.end == len("the dog")
 
 
 SENTENCES = ["a dog", "the puppies ate bones", "hot dogs and ice-cream", "I ’ ll ride bikes", "the moon", "", "hm", "😀"]

@@ -73,14 +73,15 @@ def test_judgement_has_twice_the_weight_in_the_mean(options: dict[str, str], mon
 
 def test_the_model_is_opened_once_and_each_response_read_once(options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     judged, overall = load_metric("judgement", **options), load_metric("overall", **options)
-    assert judged.prompt.causal is overall.judgement.prompt.causal
+    assert judged.prompt.causal is overall.judgement.prompt.causal  # type: ignore[attr-defined]
     clear_caches()
-    monkeypatch.setattr(judged.prompt, "read", None)  # reading by judgement itself would fail
+    # reading by judgement itself would fail
+    monkeypatch.setattr(judged.prompt, "read", None)  # type: ignore[attr-defined]
     rows = list(score_items([(None, *item) for item in ITEMS], [judged, overall]))
     assert [list(row.scores) for row in rows] == [["judgement", "overall"]] * len(ITEMS)
     assert [row.scores["judgement"].value for row in rows] == [score.value for score in judged.score_batch(ITEMS)]
     del judged, overall
-    assert load_metric("judgement", **{**options, "dtype": "bfloat16"}).prompt.causal.dtype == "bfloat16"
+    assert load_metric("judgement", **{**options, "dtype": "bfloat16"}).prompt.causal.dtype == "bfloat16"  # type: ignore[attr-defined]
 
 
 def test_shares_add_up_to_the_value_and_show_both_metrics(options: dict[str, str]) -> None:

@@ -97,9 +97,9 @@ def test_only_continuations_count(folder: Path, batch_tokens: int) -> None:
         of_continuations = model.continuation_losses(
             [turns[:-1] for turns in DIALOGUES], [turns[-1] for turns in DIALOGUES], ended=ended
         )
-        np.testing.assert_allclose(of_continuations[:7], expected[:7], rtol=0, atol=1e-5)
+        np.testing.assert_allclose(of_continuations[:7], expected[:7], rtol=0, atol=1e-5)  # type: ignore[arg-type]
         if ended:  # what is too long is cut at its beginning, the end included
-            np.testing.assert_allclose(of_continuations, expected, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(of_continuations, expected, rtol=0, atol=1e-5)  # type: ignore[arg-type]
         assert np.isnan(of_continuations).sum() == (0 if ended else 2)
 
 

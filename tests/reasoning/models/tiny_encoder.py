@@ -20,7 +20,7 @@ def save_tiny_encoder(
     ``modes`` are ways of pooling to write down as sentence-transformers does (``mean``, ``cls`` …); none leaves that out.
     """
     import torch
-    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers import BertConfig, BertModel, BertTokenizerFast  # type: ignore[attr-defined]
 
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     words = [*dict.fromkeys(" ".join(SENTENCES).split()), *letters, *(f"##{letter}" for letter in letters)]

@@ -30,7 +30,7 @@ def save_tiny_t5(folder: Path, sentences: Sequence[str], *, width: int = 32, lay
     from transformers import T5Config, T5ForConditionalGeneration
 
     tokenizer = tiny_t5_tokenizer(sentences)
-    config = T5Config(
+    config = T5Config(  # type: ignore[call-arg]
         vocab_size=len(tokenizer), d_model=width, d_kv=16, d_ff=2 * width, num_layers=layers, num_heads=2, dropout_rate=0.0,
         pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
     )  # fmt: skip

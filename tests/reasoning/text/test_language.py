@@ -132,8 +132,8 @@ def test_clearing_the_vocabulary_changes_nothing(monkeypatch: pytest.MonkeyPatch
     forgetful = load_pipeline()
     assert forgetful.analyse(texts) == expected
     assert forgetful.analyse(texts[::-1]) == expected[::-1]
-    assert forgetful.nlp.vocab.in_memory_zone
-    assert not keeping.nlp.vocab.in_memory_zone
+    assert forgetful.nlp.vocab.in_memory_zone  # type: ignore[attr-defined]
+    assert not keeping.nlp.vocab.in_memory_zone  # type: ignore[attr-defined]
     assert len(forgetful._kinds) < len(keeping._kinds) / 2
 
 
@@ -216,7 +216,7 @@ def test_spacy_comes_without_its_command_line_which_can_be_imported_later() -> N
 
 def test_the_tokenizer_equals_that_of_spacy() -> None:
     plain, ours = spacy.load(SHIPPED).tokenizer, load_pipeline().nlp.tokenizer
-    assert ours.rules == plain.rules
+    assert ours.rules == plain.rules  # type: ignore[union-attr]
     for text in ("I'm gonna tell 'em: U.S. 10km (e.g. http://a.bc/d?e) costs $5.99/day :-) isn't it?", "cannot", "", "a\u00a0b"):
         assert [(token.text, token.norm_) for token in ours(text)] == [(token.text, token.norm_) for token in plain(text)]
     for name in ("prefix_search", "suffix_search", "infix_finditer", "token_match", "url_match"):

@@ -99,7 +99,7 @@ def _nats(model: TrainedModel, source: str, text: str) -> float:
 
 @pytest.mark.parametrize(("kind", "answers"), [("seq2seq", "all"), ("encoder", "all"), ("encoder", "single")])
 def test_a_model_learns_to_choose_and_judges(kind: str, answers: str, models: dict[str, Path], tmp_path: Path) -> None:
-    recipe = replace(QUICK, answers=answers, epochs=30)
+    recipe = replace(QUICK, answers=answers, epochs=30)  # type: ignore[arg-type]
     facts = train_cicero(ROWS, models[kind], tmp_path / "model", recipe, task="choose")
     assert facts["last_loss"] < 0.7 * facts["first_loss"]
     opened = open_trained(tmp_path / "model")
@@ -121,7 +121,7 @@ def test_the_losses_of_an_encoder_by_hand() -> None:
 
     instance = replace_choices(ROWS[0], ["a", "b", "c"], (0, 2))
 
-    class Fixed(room.ScoringEncoder):
+    class Fixed(room.ScoringEncoder):  # type: ignore[name-defined, misc]
         def logits(self, pairs: Any) -> Any:
             assert all(source.startswith(instance.question.text) for source, _ in pairs)
             return torch.tensor([{"a": 1.0, "b": 0.0, "c": -1.0}[choice] for _, choice in pairs])

@@ -157,7 +157,7 @@ def test_a_few_steps_on_the_real_treebank_learn_something(data_dir: Path, tmp_pa
             sentences = file.read().split("\n\n")[:size]
         (tmp_path / f"{name}.conllu").write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
     splits = [tmp_path / f"{name}.conllu" for name in sizes]
-    result = train_pipeline(*splits, tmp_path / "pipeline", max_steps=12)
+    result = train_pipeline(*splits, tmp_path / "pipeline", max_steps=12)  # type: ignore[call-arg, arg-type]
     assert result.sentences == 60
     assert result.written.token > 0.97
     assert result.dialogue.lemma > 0.7

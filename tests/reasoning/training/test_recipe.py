@@ -130,7 +130,9 @@ def test_invalid_values_are_refused_in_python() -> None:
 
 def test_the_recipe_of_the_paper_has_its_keywords() -> None:
     # the released code keeps keywords above 0.15 with idf = log10(...), and ours is the natural logarithm
-    network = RECIPES["grade"]["paper"].network
+    recipe = RECIPES["grade"]["paper"]
+    assert isinstance(recipe, GradeRecipe)
+    network = recipe.network
     assert network.threshold == pytest.approx(0.15 / math.log10(math.e), abs=1e-4)
     assert (network.hidden, network.head, network.pooling) == (300, (1024, 512, 128), "first")
     RECIPES["grade"]["paper"].check()

@@ -30,7 +30,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cicero.json").write_text(json.dumps(RECORD) + "\n", encoding="utf-8")
     (folder / "talk.jsonl").write_text('{"turns": ["hi"]}\n', encoding="utf-8")
     (folder / "recipe.toml").write_text('rate = 1e-2\noptimizer = "adamw"\n', encoding="utf-8")
-    save_tiny_t5(folder / "t5", [json.dumps(RECORD).replace('"', " "), *RECORD["Choices"]])
+    save_tiny_t5(folder / "t5", [json.dumps(RECORD).replace('"', " "), *RECORD["Choices"]])  # type: ignore[list-item]
     return folder
 
 

@@ -60,7 +60,7 @@ def test_normalised_uris_stay_unchanged(text: str, language: str) -> None:
     assert text_uri(language, term) == uri
 
 
-_terms = st.text(st.characters(blacklist_characters="/", blacklist_categories=("Cs",)), min_size=1, max_size=8).filter(
+_terms = st.text(st.characters(exclude_characters="/", exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
     lambda text: not text.startswith((",", "]", "["))
 )
 

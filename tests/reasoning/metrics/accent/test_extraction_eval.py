@@ -61,7 +61,7 @@ def test_counts_by_hand() -> None:
 
 
 def test_bleu_equals_sacrebleu() -> None:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     rows = by_name(compare_tuples(EXTRACTED, HUMAN, resamples=10))
     outputs = ["PersonX wins | PersonX feels happy", "PersonX loses | PersonX feels bad"]
@@ -75,7 +75,7 @@ def test_bertscore_is_the_mean_of_the_best_over_the_human_tuples(tmp_path: Path)
     pytest.importorskip("transformers")
     metric = load_metric("bertscore", encoder=str(save_tiny_encoder(tmp_path)))
     human: Dialogues = [[], [*HUMAN[1], ("PersonX cheats", "xReact", "PersonX feels bad")], [], []]
-    rows = by_name(compare_tuples(EXTRACTED, human, bertscore=metric, resamples=10))
+    rows = by_name(compare_tuples(EXTRACTED, human, bertscore=metric, resamples=10))  # type: ignore[arg-type]
     own, other = ["PersonX wins | PersonX feels happy", "PersonX loses | PersonX feels bad"], "PersonX cheats | PersonX feels bad"
     wanted = max(metric.score((), own[1], [text]).value for text in (own[0], other))
     assert rows["xReact"].bertscore.value == pytest.approx((1 + wanted) / 2)

@@ -67,10 +67,11 @@ def test_equal_seeds_give_equal_models_even_after_a_kill(
 ) -> None:
     pytest.importorskip("torch")
     from tacit.reasoning.training import retriever
+    from tacit.reasoning.training.loop import Plan
     from tacit.reasoning.training.recipe import RetrieverRecipe
     from tacit.reasoning.training.retriever import train_retriever
 
-    monkeypatch.setattr(retriever, "Plan", partial(retriever.Plan, keep_every=15))
+    monkeypatch.setattr(retriever, "Plan", partial(Plan, keep_every=15))
     steps: list[int] = []
 
     def die(step: int, _: int, __: float) -> None:

@@ -25,6 +25,7 @@ from tacit.reasoning.metrics.accent.extractors.t5 import (
 )
 from tacit.reasoning.training import accent
 from tacit.reasoning.training.accent import Trained, examples_of, train_extractor
+from tacit.reasoning.training.loop import Plan
 from tacit.reasoning.training.recipe import ExtractorRecipe
 
 from tests.reasoning.models.tiny_t5 import save_tiny_t5
@@ -190,7 +191,7 @@ def test_any_text_is_accepted(extractor: T5Extractor, response: str) -> None:
 
 
 def test_equal_seeds_give_equal_models_even_after_a_kill(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accent, "Plan", partial(accent.Plan, keep_every=2))
+    monkeypatch.setattr(accent, "Plan", partial(Plan, keep_every=2))
     steps: list[int] = []
 
     def die(step: int, _: int, __: float) -> None:

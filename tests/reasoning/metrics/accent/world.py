@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -81,7 +81,7 @@ class FixedComet:
 
     beams = 10
 
-    def __init__(self, answers: dict[tuple[str, str], Sequence[str]], name: str = "fixed") -> None:
+    def __init__(self, answers: Mapping[tuple[str, str], Sequence[str]], name: str = "fixed") -> None:
         self.files = SimpleNamespace(requested=name, name=name, digest="0" * 12, signature=f"{name}@{'0' * 12}")
         self.answers = answers
         self.calls = 0

@@ -37,7 +37,7 @@ WORDS = st.lists(
 @pytest.fixture(scope="module", params=OVERLAP)
 def metric(request: pytest.FixtureRequest) -> Metric:
     options = {"synonyms": False} if request.param == "meteor" else {}
-    return load_metric(request.param, **options)
+    return load_metric(request.param, None, **options)
 
 
 def value(metric: Metric, response: str, *references: str) -> float:
@@ -146,7 +146,7 @@ def test_meteor_uses_synonyms_if_wordnet_is_installed(monkeypatch: pytest.Monkey
 @given(response=WORDS, references=st.lists(WORDS, min_size=1, max_size=3))
 def test_the_reference_itself_scores_highest(response: str, references: list[str]) -> None:
     for name in OVERLAP:
-        metric = load_metric(name, **({"synonyms": False} if name == "meteor" else {}))
+        metric = load_metric(name, None, **({"synonyms": False} if name == "meteor" else {}))
         score_of_copy = value(metric, response, *references)
         assert 0 <= score_of_copy <= TOP[name]
         for reference in references if name != "meteor" else ():

@@ -195,7 +195,7 @@ def test_the_graphs_vector_is_the_elu_of_the_projected_mean(model: GradeModel) -
 def test_the_head_has_the_widths_of_the_configuration() -> None:
     torch.manual_seed(0)
     model = GradeModel(GradeConfig(text_width=6, concept_dimension=8, hidden=16, pair=4, head=(32, 16, 8)))
-    assert [tuple(layer.weight.shape) for layer in model.head] == [(32, 4 * 4 + 16), (16, 32), (8, 16), (1, 8)]
+    assert [tuple(layer.weight.shape) for layer in model.head] == [(32, 4 * 4 + 16), (16, 32), (8, 16), (1, 8)]  # type: ignore[arg-type]
     assert GradeConfig.from_dict(model.config.to_dict()) == model.config
 
 
