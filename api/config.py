@@ -53,14 +53,14 @@ class Config:
 
     def error(self, key: str, sentence: str) -> InputError:
         """Return the error that ``sentence`` is wrong with the value of ``key``."""
-        return InputError(f"{shown(self.path)}: {self.prefix}{key}: {sentence}")
+        return InputError(f"{display_path(self.path)}: {self.prefix}{key}: {sentence}")
 
     def absolute(self, path: str) -> str:
         """Return a path in the file as an absolute one: relative to the file's folder; ``~`` is the user's home."""
         return os.path.normpath(self.path.parent / Path(path).expanduser())
 
 
-def shown(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return ``path`` as a user reads it: relative to the working directory if it is in or above it, else absolute."""
     try:
         here = Path.cwd()
@@ -88,7 +88,7 @@ def find_config(warn: Callable[[str], object] | None = None) -> Config | None:
                 continue
             if not _trusted(path):
                 if warn is not None:
-                    warn(f"{shown(path)} belongs to another user and is not used; to use it, set {CONFIG}={path}")
+                    warn(f"{display_path(path)} belongs to another user and is not used; to use it, set {CONFIG}={path}")
                 return None
             return read_config(path)
     return None
@@ -103,11 +103,11 @@ def read_config(path: Path) -> Config:
         tool = data.get("tool")
         data = tool.get("tacit", {}) if isinstance(tool, dict) else {}
         if not isinstance(data, dict):
-            raise InputError(f"{shown(path)}: tool.tacit is not a table; write [tool.tacit]")
+            raise InputError(f"{display_path(path)}: tool.tacit is not a table; write [tool.tacit]")
     try:
         settings = load_strictly(Settings, data)
     except Unfit as error:
-        raise InputError(f"{shown(path)}: {prefix}{error.key} {error}") from None
+        raise InputError(f"{display_path(path)}: {prefix}{error.key} {error}") from None
     config = Config(path, prefix=prefix)
     if settings.metrics == ():
         raise config.error("metrics", "the list is empty; name a metric, or leave the key out")
@@ -165,15 +165,15 @@ def _parsed(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise InputError(f"the settings in {shown(path)} cannot be read: {error.strerror or error}") from None
+        raise InputError(f"the settings in {display_path(path)} cannot be read: {error.strerror or error}") from None
     if len(data) > _MAX_BYTES:
-        raise InputError(f"{shown(path)} has more than 1 MiB, so it is not a file of settings")
+        raise InputError(f"{display_path(path)} has more than 1 MiB, so it is not a file of settings")
     try:
         return tomllib.loads(data.decode())
     except UnicodeDecodeError:
-        raise InputError(f"{shown(path)} is not TOML: it is not UTF-8") from None
+        raise InputError(f"{display_path(path)} is not TOML: it is not UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{shown(path)} is not TOML: {error}") from None
+        raise InputError(f"{display_path(path)} is not TOML: {error}") from None
 
 
 # What the values mean: names and options of metrics.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from ..graph.errors import MissingExtra, TacitError
-from .config import GRAPH, Config, check_metrics, check_options, find_config, shown, without_credentials
+from .config import GRAPH, Config, check_metrics, check_options, display_path, find_config, without_credentials
 from .opening import Address
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _settings() -> tuple[Check, Config | None]:
             check_options(config, metric)
     except TacitError as error:
         return Check("graph", "settings", "wrong", str(error)), None
-    return Check("graph", "settings", "ok", shown(config.path), facts={"file": str(config.path)}), config
+    return Check("graph", "settings", "ok", display_path(config.path), facts={"file": str(config.path)}), config
 
 
 def _graph_of(config: Config | None, graph: str | None) -> tuple[str | None, str]:
@@ -178,7 +178,7 @@ def _graph_of(config: Config | None, graph: str | None) -> tuple[str | None, str
     if from_environment:
         return from_environment, GRAPH
     if config is not None and config.graph is not None:
-        return config.graph, shown(config.path)
+        return config.graph, display_path(config.path)
     return None, ""
 
 
@@ -328,10 +328,10 @@ def _scoring(config: Config | None, graph: bool) -> tuple[Check, tuple[str, ...]
             for name in config.metrics:
                 missing, get = lacking(name, graph)
                 if missing:
-                    detail = f"{name}, which {shown(config.path)} names, lacks {missing}"
+                    detail = f"{name}, which {display_path(config.path)} names, lacks {missing}"
                     return Check("scoring", "default", "wrong", detail, "" if missing == "a graph" else get), ()
             names = config.metrics
-            return Check("scoring", "default", "ok", f"{', '.join(names)}, as {shown(config.path)} says"), names
+            return Check("scoring", "default", "ok", f"{', '.join(names)}, as {display_path(config.path)} says"), names
         default = default_metrics("a graph" if graph else None)
     except TacitError as error:
         return Check("scoring", "default", "wrong", str(error)), ()

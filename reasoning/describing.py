@@ -127,7 +127,7 @@ def describe_options(name: str) -> list[MetricOption]:
     helps = _helps(inspect.getdoc(make) or "", list(defaults))
     return [
         MetricOption(
-            option, _type(annotated_types(make, option)), _plain(default), helps.get(option, ""),
+            option, _type(annotated_types(make, option)), _json_default(default), helps.get(option, ""),
             *kind.range_of(option), kind.choices_of(option),
         )
         for option, default in defaults.items()
@@ -284,6 +284,6 @@ def _type(members: Sequence[str]) -> str:
     return " or ".join(dict.fromkeys(_TYPES[name] for name in members if name in _TYPES)) or "text"
 
 
-def _plain(default: Any) -> Any:
+def _json_default(default: Any) -> Any:
     """Return a default as a value for JSON."""
     return default if default is None or isinstance(default, (bool, int, float, str)) else str(default)

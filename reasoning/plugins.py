@@ -187,11 +187,11 @@ class Registry(Generic[K]):
 
     def kinds(self) -> dict[str, K]:
         """Return all usable kinds by name, tacit's own first; :meth:`faults` describes the others."""
-        return self._all()[0]
+        return self._usable_and_faults()[0]
 
     def faults(self) -> list[str]:
         """Return an error message for each plugin that cannot be used."""
-        return self._all()[1]
+        return self._usable_and_faults()[1]
 
     def summary(self, name: str) -> str:
         """Return the summary of the kind called ``name``; empty when there is no usable kind of that name."""
@@ -205,7 +205,7 @@ class Registry(Generic[K]):
         """Clear the cached entry points, so that newly installed packages are found."""
         _entry_points.cache_clear()
 
-    def _all(self) -> tuple[dict[str, K], list[str]]:
+    def _usable_and_faults(self) -> tuple[dict[str, K], list[str]]:
         kinds, faults = dict(self.own), []
         for name, points in sorted(self._points().items()):
             if name in self.own:
@@ -344,14 +344,14 @@ def check_option(name: str, kind: Kind, option: str, value: Any) -> None:
     limits, choices = kind.range_of(option), kind.choices_of(option)
     types = option_types(kind.maker(), option)
     typed = any(_TESTS[type_](value) for type_ in types if type_ in _TESTS)
-    if (typed or ("object" in types and not isinstance(value, _JSON_TYPES))) and _allowed(value, limits, choices):
+    if (typed or ("object" in types and not isinstance(value, _JSON_TYPES))) and _is_allowed(value, limits, choices):
         return
     names = {**_TYPE_NAMES, **({"str": f"one of {', '.join(choices)}"} if choices else {})}
     expected = [names[type_] + (_range(limits) if type_ in ("int", "float") else "") for type_ in types if type_ in names]
     raise InputError(f"the option {option} of {name} must be {' or '.join(expected) or 'set by a program'}, not {value!r}")
 
 
-def _allowed(value: Any, limits: Range, choices: Sequence[str]) -> bool:
+def _is_allowed(value: Any, limits: Range, choices: Sequence[str]) -> bool:
     """Return whether a number is within its limits, and a text one of the choices if there are any."""
     if isinstance(value, str | PurePath):
         return not choices or value in choices

@@ -284,7 +284,7 @@ def load_metric(name: str, graph: GraphLike | None = None, **options: Any) -> Me
         check_option(name, kind, option, options[option])
     if not kind.graph and isinstance(graph, (str, os.PathLike)):
         graph = None
-    return over_graph(graph, lambda opened: _made(name, kind, opened, options))
+    return over_graph(graph, lambda opened: _make_metric(name, kind, opened, options))
 
 
 def over_graph(graph: GraphLike | None, make: Callable[[Any], T]) -> T:
@@ -304,7 +304,7 @@ def over_graph(graph: GraphLike | None, make: Callable[[Any], T]) -> T:
     return result
 
 
-def _made(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -> Metric:
+def _make_metric(name: str, kind: MetricKind, graph: Any, options: Mapping[str, Any]) -> Metric:
     """Make a metric; a plugin's metric is checked, and its signature names the plugin."""
 
     def make() -> Any:

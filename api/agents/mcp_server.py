@@ -162,7 +162,7 @@ class ServiceCaller:
         info = await self.answer(Request(method="GET", url="/v1/info"), headers)
         return layout({**info, "graph": {**info["graph"], "loads": self._loads}})
 
-    async def _whole(self, tool: Tool, arguments: Arguments, headers: Mapping[str, str]) -> tuple[str, Any]:
+    async def _full_result(self, tool: Tool, arguments: Arguments, headers: Mapping[str, str]) -> tuple[str, Any]:
         """Return the whole text of a result, and its JSON."""
         if tool.name == "schema":
             return await self.schema(headers)
@@ -179,7 +179,7 @@ class ServiceCaller:
             text = self._recent.get(key) if arguments.offset else None
             structured: Any = None
             if not text:
-                text, structured = await self._whole(tool, arguments, headers)
+                text, structured = await self._full_result(tool, arguments, headers)
                 self._recent.put(key, text if len(text) <= _MAX_CACHED_CHARACTERS else "")
             shown, following = page(text, arguments.offset)
         except (InputError, Refused) as error:

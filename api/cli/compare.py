@@ -74,7 +74,7 @@ def compare(
     else:
         _show(comparison, resamples, seed)
     if not quiet:
-        _tell(comparison, html)
+        _print_notes(comparison, html)
     gain = comparison.metrics[0].gain
     if fail_under is not None and (gain is None or gain < fail_under):
         raise typer.Exit(1)
@@ -117,7 +117,7 @@ def _contrast(pair: ContrastedItem) -> list[str]:
     return lines
 
 
-def _tell(comparison: SystemComparison, html: Path | None) -> None:
+def _print_notes(comparison: SystemComparison, html: Path | None) -> None:
     """Print to stderr what was left out, the signatures, and where the page is."""
     for name, number in zip("AB", comparison.unmatched, strict=True):
         if number:

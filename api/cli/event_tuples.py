@@ -27,7 +27,7 @@ from ..terminal.progress import Meter, Stages, waiting
 from ..terminal.screen import count, duration, json_text, note, print_json, rate, show, table
 from . import options as opts
 from .options import argument, option
-from .settings import tell_settings
+from .settings import print_settings
 
 if TYPE_CHECKING:
     from ...reasoning.evaluation.correlation import Interval
@@ -89,7 +89,7 @@ def score_tuples(
     kind = SCORER_REGISTRY.kind(scorer)
     check_files(file, output)
     shows_progress = not quiet and not (output is None and sys.stdout.isatty())
-    tell_settings(quiet)
+    print_settings(quiet)
     with open_engine(opts.address_at(graph), "store", quiet=quiet) as store, scorer_stages(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.resources import ScorerResources
 

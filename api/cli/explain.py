@@ -162,7 +162,7 @@ def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | 
 
         return explained_page([(entry.row.item, entry.explanations, entry.row.fault) for entry in explained])
     if form == ".json":
-        return json_text({"items": [_plain(entry) for entry in explained]}) + "\n"
+        return json_text({"items": [_as_json(entry) for entry in explained]}) + "\n"
     from .score import in_words
 
     parts = [
@@ -171,7 +171,7 @@ def _written(explained: list[_Explained], form: str, cypher: bool, graph: str | 
     return "".join(parts)
 
 
-def _plain(explained: _Explained) -> dict[str, Any]:
+def _as_json(explained: _Explained) -> dict[str, Any]:
     """Return one item as JSON."""
     identity = explained.row.item.id if explained.row.item is not None else None
     if explained.row.fault is not None:

@@ -25,7 +25,7 @@ from ..terminal.progress import Meter
 from ..terminal.screen import duration, json_text, note, print_json, show, table
 from . import options as opts
 from .options import argument, option
-from .settings import tell_settings
+from .settings import print_settings
 
 if TYPE_CHECKING:
     from ...reasoning.filtering import Match, TripleFilter
@@ -63,7 +63,7 @@ def filter_dialogues(
     excluded = exclude_relation or []
     damaged = "nothing is written; get the whole file"
     tally = Tally(Records(loaders.read_dialogues(dialogues, strict=strict), dialogues, "a dialogue", damaged))
-    tell_settings(quiet)
+    print_settings(quiet)
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         check_known([*(relation or ()), *excluded], relations_of(source))
         analyser = open_analyser(pipeline)

@@ -27,7 +27,7 @@ from ..terminal.progress import Meter
 from ..terminal.screen import json_text, note
 from . import options as opts
 from .options import argument, option
-from .settings import tell_settings
+from .settings import print_settings
 
 if TYPE_CHECKING:
     from ...reasoning.inference import Answer, Chosen, DialogueAnswers, TurnAnswers
@@ -70,7 +70,7 @@ def infer(
     records = Records(loaders.read_targets(file, strict=strict), file, "a dialogue")
     matching = 0
     drawn: DialogueAnswers | None = None
-    tell_settings(quiet)
+    print_settings(quiet)
     with open_engine(opts.address_at(graph), engine, quiet=quiet) as source:
         with Meter("reading the events", None, noun="assertions", quiet=quiet) as meter:
             inference = load_inference(
@@ -206,7 +206,7 @@ def choose(
     address = opts.address_of(graph)
     needed = names is None or "graph" in names
     opened = open_engine(address, engine, quiet=quiet) if address is not None and needed else nullcontext(None)
-    tell_settings(quiet)
+    print_settings(quiet)
     records = Records(loaders.read_cicero(file, strict=strict), file, "an instance of CICERO")
     rows: Iterable[Instance] = records if file == "-" else list(records)
     total = len(rows) if isinstance(rows, list) else None

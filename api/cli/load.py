@@ -26,7 +26,7 @@ from ..terminal.progress import Meter, Watch, waiting
 from ..terminal.screen import count, duration, facts, note, print_json, show, size, table
 from . import options as opts
 from .options import argument, option
-from .settings import tell_settings
+from .settings import print_settings
 
 if TYPE_CHECKING:
     from ...loaders.reader import Reader
@@ -148,7 +148,7 @@ def load_files(
     from ...graph.protocol import LinksEvents
     from .graphs import link_facts, link_graph, link_row
 
-    tell_settings(quiet)
+    print_settings(quiet)
     for path in files:
         readable(path)
     if files.count("-") > 1:

@@ -21,7 +21,7 @@ from ..config import GRAPH, check_metric_option
 from ..opening import Address, EngineName, Options
 from ..opening import open_reasoner as open_reasoner
 from ..terminal.screen import note
-from .settings import check_default_graph, config_options, default_graph, tell_settings, took_option
+from .settings import check_default_graph, config_options, default_graph, print_settings, took_option
 
 
 class Group(TyperGroup):
@@ -220,7 +220,7 @@ def chosen_metrics(texts: Sequence[str] | None, graph: str | None) -> tuple[list
 
 def print_default(default: reasoning.DefaultMetrics | None, quiet: bool, *, not_run: bool = True) -> None:
     """Print to stderr what ``tacit.toml`` set, which metrics score by default and why, and with ``not_run`` which do not."""
-    tell_settings(quiet)
+    print_settings(quiet)
     if default is None or quiet:
         return
     note(f"{default.reason}; --metrics chooses others")
@@ -323,7 +323,7 @@ def add_server_options(command: Any) -> None:
     app.command()(_server_options)
     options: list[Any] = typer.main.get_command(app).params
     for option in options:
-        option.expose_value, option.callback = False, _keep
+        option.expose_value, option.callback = False, _store_server_option
     leaves = [command]
     for leaf in leaves:
         leaves += getattr(leaf, "commands", {}).values()
@@ -331,7 +331,7 @@ def add_server_options(command: Any) -> None:
             leaf.params += options
 
 
-def _keep(_: Any, option: Any, value: str | None) -> None:
+def _store_server_option(_: Any, option: Any, value: str | None) -> None:
     _server.set({**_server.get({}), option.name: value})
 
 

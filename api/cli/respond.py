@@ -25,7 +25,7 @@ from ..terminal.progress import Meter
 from ..terminal.screen import facts, json_text, note, print_json, show
 from . import options as opts
 from .options import argument, option
-from .settings import tell_settings
+from .settings import print_settings
 from .training.run import Device
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def respond(
     opened = (
         nullcontext(None) if names is None else opts.open_reasoner(names, options, opts.address_of(graph), engine, quiet=quiet)
     )
-    tell_settings(quiet)
+    print_settings(quiet)
     with opened as reasoner:
         responder = open_responder(model, p=p, max_tokens=tokens, seed=seed, batch_size=batch_size, device=device)
         meter = Meter("responding", None, noun="responses", quiet=quiet or output is None)

@@ -18,7 +18,7 @@ from ..opening import Options, open_engine
 from ..terminal.screen import note, plural, print_json, show, table
 from . import options as opts
 from .options import argument, option
-from .settings import tell_settings
+from .settings import print_settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -143,7 +143,7 @@ def _application(opened: KnowledgeGraph, names: Sequence[str], options: Options,
 
 def _watched(default: reasoning.DefaultMetrics | None, quiet: bool) -> bool:
     """Tell the settings and, to a person at a terminal, which metrics were chosen by default; return whether there is one."""
-    tell_settings(quiet)
+    print_settings(quiet)
     watched = sys.stderr.isatty() and not quiet
     if watched:
         opts.print_default(default, quiet)

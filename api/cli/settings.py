@@ -2,7 +2,7 @@
 
 :func:`begin` gives every command that takes a graph or metrics the file's values as defaults (click's ``default_map``), which
 come after the words of the command line and the environment. Options of metrics are merged one by one, by
-:func:`config_options`. The values that a command takes are recorded, so that :func:`tell_settings` can print them once. The file
+:func:`config_options`. The values that a command takes are recorded, so that :func:`print_settings` can print them once. The file
 is read when a value is needed, so help and completion work even if it has an error.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import GRAPH as GRAPH
-from ..config import Config, check_metrics, check_options, find_config, shown, without_credentials
+from ..config import Config, check_metrics, check_options, display_path, find_config, without_credentials
 from ..opening import Options
 from ..terminal.screen import json_text, note
 
@@ -99,7 +99,7 @@ def took_option(metric: str, name: str, value: Any) -> None:
     _this_run().taken[f"{metric}.{name}"] = value if isinstance(value, str) else json_text(value)
 
 
-def tell_settings(quiet: bool) -> None:
+def print_settings(quiet: bool) -> None:
     """Print to stderr, once in a command, what it took from the file."""
     run = _this_run()
     if quiet or run.shown_once or not run.taken or run.config is None:
@@ -108,7 +108,7 @@ def tell_settings(quiet: bool) -> None:
     first = ("graph", "metrics")
     settings = [f"{key} {run.taken[key]}" for key in first if key in run.taken]
     settings += [f"{key}={value}" for key, value in run.taken.items() if key not in first]
-    note(f"settings of {shown(run.config.path)}: {', '.join(settings)}")
+    note(f"settings of {display_path(run.config.path)}: {', '.join(settings)}")
 
 
 def _this_run() -> _Run:

@@ -250,7 +250,7 @@ def _score_locally(plan: Plan, work: WorkFolder, reasoner: Reasoner, observers: 
     for shard in read_shards(plan.file, plan.lines, work.done, plan.columns):
         shards += 1
         if isinstance(shard, Shard):
-            work.keep(score_shard(plan, reasoner, shard, (lambda _: meter.add(1), *observers)))
+            work.store(score_shard(plan, reasoner, shard, (lambda _: meter.add(1), *observers)))
     return shards
 
 
@@ -268,7 +268,7 @@ def _score_on_cluster(plan: Plan, work: WorkFolder, cluster: Cluster, signatures
                 f"this machine {', '.join(signatures.values())}; give every node of the cluster the same graph and models"
             )
         if part.number not in work.done:  # a shard may come twice when a node has died
-            work.keep(part)
+            work.store(part)
             meter.add(part.tally.rows)
     if len(work.done) < shards:
         raise TacitError(f"the cluster returned no result for {shards - len(work.done)} shards; run it again with --resume")

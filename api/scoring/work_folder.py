@@ -135,7 +135,7 @@ class WorkFolder:
                     "over"
                 )
 
-    def keep(self, part: Part) -> None:
+    def store(self, part: Part) -> None:
         """Store one shard, then add it to the journal."""
         write_file(self._path(part.number), part.data)
         self._log({"part": part.number, "bytes": len(part.data), "tally": part.tally.to_dict(), "sha256": part.digest})

@@ -81,7 +81,7 @@ class HostPolicy:
         name = _hostname(host)
         if name is None or name not in self._names:
             server = scope.get("server")
-            if name is None or server is None or name != _plain(str(server[0])):
+            if name is None or server is None or name != _normalised_host(str(server[0])):
                 raise Problem(
                     421,
                     "misdirected",
@@ -101,10 +101,10 @@ def _site(origin: bytes) -> str:
 def _hostname(host: str) -> str | None:
     """Return the name or address in ``host[:port]``, None if it is neither."""
     match = _HOST.fullmatch(host)
-    return _plain(match[1].removeprefix("[").removesuffix("]")) if match else None
+    return _normalised_host(match[1].removeprefix("[").removesuffix("]")) if match else None
 
 
-def _plain(name: str) -> str:
+def _normalised_host(name: str) -> str:
     """Return a host name or address in normal form."""
     try:
         address = ip_address(name.partition("%")[0])

@@ -128,7 +128,7 @@ def refuse_unknown_parameters(request: Request) -> None:
         names += getattr(parameter.field_info.annotation, "model_fields", [parameter.alias])
     unknown = [name for name in request.query_params if name not in names]
     if unknown and request.url.path.startswith("/v1/"):
-        name = _shown(unknown[0])
+        name = _quoted_name(unknown[0])
         advice = did_you_mean(unknown[0], names, f"the parameters are {', '.join(names)}" if names else "there are none")
         raise Problem(
             422,
@@ -185,7 +185,7 @@ def _reason(error: Any, location: Sequence[str | int], model: type[Message] | No
     if kind == "extra_forbidden":
         names = list(_fields(location[:-1], model))
         advice = did_you_mean(name, names, f"the names are {', '.join(names)}")
-        return f"{_where(location[:-1])} has an unknown name {_shown(name)}; {advice}"
+        return f"{_where(location[:-1])} has an unknown name {_quoted_name(name)}; {advice}"
     if kind == "too_short":
         return f"{where} is empty; give at least one item"
     if kind == "too_long":
@@ -228,5 +228,5 @@ def _fields(location: Sequence[str | int], model: type[Message] | None) -> dict[
     return (ScoreItem if location or model is None else model).model_fields
 
 
-def _shown(name: str) -> str:
+def _quoted_name(name: str) -> str:
     return repr(name if len(name) <= _SHOWN_NAME else f"{name[:_SHOWN_NAME]}…")

@@ -195,7 +195,7 @@ class Stages:
             self._meter.__exit__(None, None, None)
             self._meter = None
 
-    def tell(self, stage: str, done: int, total: int) -> None:
+    def report(self, stage: str, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` are done in ``stage``."""
         meter = self._of(stage, total)
         meter.add(done - meter.number, total=total)

@@ -14,7 +14,7 @@ from tacit.loaders import read_cicero, read_dialogues
 from tacit.loaders.dialogues import Dialogue
 from tacit.reasoning.inference.choice_figures import MEASURES, figures, interval
 from tacit.reasoning.inference.judges import FORM, form_of
-from tacit.reasoning.training.choice_head import CONTROL, Limits, apart_from, clusters
+from tacit.reasoning.training.choice_head import CONTROL, Limits, clusters, without_dialogues
 
 Floats = NDArray[np.float64]
 EXACT, F1, AUC = (MEASURES.index(name) for name in ("exact", "f1", "auc"))
@@ -39,7 +39,7 @@ def read_instances(file: Path, but: Path | None, dialogues: int | None) -> tuple
     instances = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if but is not None:
         dialogues_before = len({instance.id for instance in instances})
-        instances = apart_from(instances, [row.turns for row in read_dialogues(but) if isinstance(row, Dialogue)])
+        instances = without_dialogues(instances, [row.turns for row in read_dialogues(but) if isinstance(row, Dialogue)])
         print(
             f"{dialogues_before - len({instance.id for instance in instances})} dialogues share a turn with {but.name} "
             "and are left out"

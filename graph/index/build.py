@@ -323,14 +323,14 @@ class Encoder:
         indexed = np.flatnonzero((head >= 0) & (tail >= 0) & (head != tail))
         relations, relation = _sorted_used(names, relation[indexed])
         weights, weight = _sorted_used(list(self._weights), weight[indexed])
-        provenances, provenance = _sorted_used(list(self._provenances), provenance[indexed], key=_none_first)
+        provenances, provenance = _sorted_used(list(self._provenances), provenance[indexed], key=_provenance_key)
         return Encoded(
             nodes, relations, np.array(weights, dtype=np.float64), provenances,
             head[indexed], tail[indexed], relation, weight, provenance, counts,
         )  # fmt: skip
 
 
-def _none_first(value: Provenance) -> tuple[Any, ...]:
+def _provenance_key(value: Provenance) -> tuple[Any, ...]:
     return (*value[:6], *((item is not None, item or 0) for item in value[6:]))
 
 

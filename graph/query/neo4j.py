@@ -278,7 +278,7 @@ def _collect(result: neo4j.Result, limit: int) -> QueryResult:
     for record in result:
         if len(rows) == limit:
             return QueryResult(columns, tuple(rows), True)
-        row = tuple(plain(value) for value in record.values())
+        row = tuple(json_value(value) for value in record.values())
         size += sum(map(_size, row))
         if size > MAX_BYTES:
             if not rows:
@@ -329,7 +329,7 @@ def _line(error: object) -> str:
     return " ".join(lines[0].split())[:500] if lines else type(error).__name__
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return a driver's value as JSON-compatible: nodes, relationships and paths as dictionaries, dates as ISO text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -340,9 +340,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, neo4j.graph.Relationship):
         return {"type": value.type, **_properties(value.items())}
     if isinstance(value, neo4j.graph.Path):
-        return {"nodes": [plain(node) for node in value.nodes], "relationships": [plain(edge) for edge in value.relationships]}
+        return {
+            "nodes": [json_value(node) for node in value.nodes],
+            "relationships": [json_value(edge) for edge in value.relationships],
+        }
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, neo4j.spatial.Point):
         return list(value)
     if isinstance(value, neo4j.time.Duration):
@@ -356,12 +359,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).hex()
     if isinstance(value, Iterable):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     return str(value)
 
 
 def _properties(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    return {key: plain(item) for key, item in sorted(items) if item is not None and key != "relation"}
+    return {key: json_value(item) for key, item in sorted(items) if item is not None and key != "relation"}
 
 
 def _size(value: Any) -> int:

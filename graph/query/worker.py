@@ -35,7 +35,7 @@ _INTERNAL = ("_LABEL", "_ID", "_SRC", "_DST", "relation")
 """Keys of a node or relationship that are not properties of it; ``relation`` is the exact name of its type."""
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return an engine's value as JSON-compatible: nodes, relationships and paths as dictionaries, dates as ISO text."""
     if value is None or isinstance(value, (bool, int, str)):
         return value
@@ -44,7 +44,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return _dictionary(value)
     if isinstance(value, (list, tuple, set)):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
@@ -58,15 +58,15 @@ def plain(value: Any) -> Any:
 
 def _dictionary(value: dict[Any, Any]) -> Any:
     if "_NODES" in value and "_RELS" in value:
-        return {"nodes": plain(value["_NODES"]), "relationships": plain(value["_RELS"])}
+        return {"nodes": json_value(value["_NODES"]), "relationships": json_value(value["_RELS"])}
     if "_LABEL" in value and "_ID" in value:
-        properties = {k: plain(v) for k, v in sorted(value.items()) if v is not None and k not in _INTERNAL}
+        properties = {k: json_value(v) for k, v in sorted(value.items()) if v is not None and k not in _INTERNAL}
         if "_SRC" in value:
             return {"type": value.get("relation") or value["_LABEL"], **properties}
         return {"label": value["_LABEL"], **properties}
     if value.keys() == {"offset", "table"}:
         return f"{value['table']}:{value['offset']}"
-    return {str(key): plain(item) for key, item in value.items()}
+    return {str(key): json_value(item) for key, item in value.items()}
 
 
 class Session:
@@ -79,7 +79,7 @@ class Session:
         self.connection = ladybug.Connection(self.database)
         for _ in ("load what queries need", "check that nothing more is opened"):
             self.connection.execute("CALL show_tables() RETURN name ORDER BY name LIMIT 1").close()  # type: ignore[union-attr]
-        plain(uuid.uuid4())
+        json_value(uuid.uuid4())
         self._confine(heap)
 
     def _confine(self, heap: int) -> None:
@@ -110,7 +110,7 @@ class Session:
             if len(rows) == limit:
                 truncated = True
                 break
-            row = json.dumps([plain(value) for value in result.get_next()], allow_nan=False, ensure_ascii=False)
+            row = json.dumps([json_value(value) for value in result.get_next()], allow_nan=False, ensure_ascii=False)
             size += len(row)
             if size > max_bytes:
                 truncated = bool(rows)

@@ -137,10 +137,10 @@ def filter_choices(
         swapped = 0
         for number, scorer in _held_out(problem, discriminator, state, test_parts(seed + 1 + current), progress):
             scores = scorer(number, range(len(problem.texts[number])))
-            best = float(scores[: problem.right(number)].max())
+            best = float(scores[: problem.count_right(number)].max())
             won.append(float(all(scores[index] < best for index in state[number])))
             rng = np.random.default_rng([seed, 3, current, number])
-            following[number], own = _swapped(state[number], scores, problem.right(number), best, swaps, rng)
+            following[number], own = _swapped(state[number], scores, problem.count_right(number), best, swaps, rng)
             swapped += own
         accuracy = float(np.mean(won))
         recent = [*(finished_round.accuracy for finished_round in finished[-(STABLE_ROUNDS - 1) :]), accuracy]
@@ -154,20 +154,20 @@ def filter_choices(
     for choices in (first, state):
         accuracies = np.zeros(len(ids))
         for number, scorer in _held_out(problem, discriminator, choices, fresh, progress):
-            scores = scorer(number, (*range(problem.right(number)), *choices[number]))
-            known = problem.right(number)
+            scores = scorer(number, (*range(problem.count_right(number)), *choices[number]))
+            known = problem.count_right(number)
             accuracies[number] = scores[:known].max() > scores[known:].max()
         figures.append(interval(accuracies, ids, seed=seed))
-    guessing = float(np.mean([problem.right(number) / (problem.right(number) + wrong) for number in range(len(ids))]))
+    guessing = float(np.mean([problem.count_right(number) / (problem.count_right(number) + wrong) for number in range(len(ids))]))
     return Filtered(tuple(tuple(indices) for indices in state), tuple(finished), figures[0], figures[1], guessing, ended)
 
 
 def record_of(problem: Problem, filtered: Filtered, number: int, seed: int = 0) -> dict[str, object]:
     """Return an instance as CICERO's record, its right and wrong choices in random order."""
     instance, texts = problem.instances[number], problem.texts[number]
-    indices = [*range(problem.right(number)), *filtered.wrong[number]]
+    indices = [*range(problem.count_right(number)), *filtered.wrong[number]]
     order = [indices[index] for index in np.random.default_rng([seed, 2, number]).permutation(len(indices)).tolist()]
-    correct = [index for index, candidate in enumerate(order) if candidate < problem.right(number)]
+    correct = [index for index, candidate in enumerate(order) if candidate < problem.count_right(number)]
     record: dict[str, object] = {
         "ID": instance.id, "Dialogue": instance.dialogue, "Target": instance.target, "Question": instance.question.text,
         "Choices": [texts[candidate] for candidate in order],
@@ -189,8 +189,10 @@ def _held_out(
     for part in parts:
         held_out = set(part.tolist())
         chosen = {
-            number: (*range(problem.right(number)), *indices) for number, indices in enumerate(state) if number not in held_out
-        }  # fmt: skip
+            number: (*range(problem.count_right(number)), *indices)
+            for number, indices in enumerate(state)
+            if number not in held_out
+        }
         scorer = discriminator.fit(chosen)
         if progress is not None:
             progress(1)
@@ -199,7 +201,7 @@ def _held_out(
 
 def _drawn(problem: Problem, number: int, wrong: int, seed: int) -> list[int]:
     """Return the numbers of candidates drawn at random."""
-    candidates = range(problem.right(number), len(problem.texts[number]))
+    candidates = range(problem.count_right(number), len(problem.texts[number]))
     order = np.random.default_rng([seed, 1, number]).permutation(len(candidates)).tolist()
     return sorted(candidates[index] for index in order[:wrong])
 

@@ -38,7 +38,7 @@ class Problem:
     instances: tuple[Answered, ...]
     texts: tuple[tuple[str, ...], ...]
 
-    def right(self, number: int) -> int:
+    def count_right(self, number: int) -> int:
         """Return the number of right answers of an instance."""
         return len(self.instances[number].right)
 
@@ -79,10 +79,10 @@ class Lexical:
         right, wrong = Counter[str](), Counter[str]()
         for number, indices in chosen.items():
             for index in indices:
-                (right if index < self._problem.right(number) else wrong).update(self._words[number][index])
+                (right if index < self._problem.count_right(number) else wrong).update(self._words[number][index])
         values, correct = [], []
         for number, indices in chosen.items():
-            known = self._problem.right(number)
+            known = self._problem.count_right(number)
             own_right, own_wrong = Counter[str](), Counter[str]()
             for index in indices:
                 (own_right if index < known else own_wrong).update(self._words[number][index])
@@ -169,7 +169,7 @@ class Encoder:
         return score
 
     def _instance(self, number: int, indices: Sequence[int]) -> Instance:
-        instance, texts, known = self._problem.instances[number], self._problem.texts[number], self._problem.right(number)
+        instance, texts, known = self._problem.instances[number], self._problem.texts[number], self._problem.count_right(number)
         correct = [position for position, index in enumerate(indices) if index < known]
         return Instance(
             instance.id, instance.dialogue, instance.target, instance.question, [texts[index] for index in indices], correct

@@ -111,7 +111,7 @@ class GraphClaims:
                 for assertion in self._relations(event):
                     tail = comparison_key(assertion.tail_text, "xNeed" if assertion.relation in NEEDS else assertion.relation)
                     sought = f"not {tail}" if assertion.relation in NEEDS else tail
-                    if _same(sought, comparison_key(event_of_fact)):
+                    if _is_same_wording(sought, comparison_key(event_of_fact)):
                         path = Path((assertion.head, assertion.tail), (assertion,))
                         claims.setdefault(path, Claim(path, True, text[fact.start : fact.end]))
         return sorted(claims.values(), key=lambda claim: (-claim.path.strength, claim.path.order))
@@ -136,7 +136,7 @@ def _is_fact(clause: Clause) -> bool:
     return clause.mood is Mood.STATEMENT and bool(clause.phrase) and not doubtful and clause.connective not in ("if", "unless")
 
 
-def _same(first_key: str, second_key: str) -> bool:
+def _is_same_wording(first_key: str, second_key: str) -> bool:
     """Return whether two comparison keys have the same words in one order, by a lemma of each, without some adverbs."""
     first_words, second_words = ([word for word in key.split() if word not in _FREE] for key in (first_key, second_key))
     return len(first_words) == len(second_words) and all(

@@ -77,7 +77,7 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
     folder = Path(model).expanduser()
     recover(folder)
     if folder.is_dir():
-        return _whole(ModelFiles(folder.resolve().name, folder, str(folder)))
+        return _checked_files(ModelFiles(folder.resolve().name, folder, str(folder)))
     if gguf and folder.suffix.lower() == ".gguf":
         if not folder.is_file():
             raise ModelError(f"there is no GGUF file {str(model)!r}; check its path")
@@ -86,9 +86,9 @@ def find_model(model: str | Path, *, also: Sequence[str] = (), gguf: bool = Fals
         raise ModelError(f"there is no model folder {str(model)!r}; give one that transformers saved, or an id of the hub")
     hub = need("huggingface_hub", "neural")
     try:
-        return _whole(ModelFiles(model, _snapshot(model, hub, also, local_files_only=True), model))
+        return _checked_files(ModelFiles(model, _snapshot(model, hub, also, local_files_only=True), model))
     except (hub.errors.LocalEntryNotFoundError, ModelError):
-        return _whole(ModelFiles(model, _fetched(model, hub, also, seconds), model))
+        return _checked_files(ModelFiles(model, _fetched(model, hub, also, seconds), model))
 
 
 def is_cached(model: str) -> bool:
@@ -235,7 +235,7 @@ def weight_files(folder: Path) -> list[Path]:
     return next((files for pattern in _WEIGHTS if (files := sorted(folder.glob(pattern)))), [])
 
 
-def _whole(files: ModelFiles) -> ModelFiles:
+def _checked_files(files: ModelFiles) -> ModelFiles:
     """Return ``files`` if they include a configuration and weights."""
     if not (files.folder / "config.json").is_file():
         raise ModelError(f"the model folder {str(files.folder)!r} has no config.json; give a folder that transformers saved")

@@ -127,7 +127,7 @@ def train_extractor(
     )
     steps_an_epoch = -(-len(examples) // min(recipe.batch_size, len(examples)))
     steps = steps_an_epoch * recipe.epochs
-    plan = Plan(steps, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, look_every=steps_an_epoch)
+    plan = Plan(steps, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, evaluate_every=steps_an_epoch)
     data = {"examples": digest_of([(example.source, example.target) for example in examples]), "model": files.digest}
     writer = Seq2SeqWriter(opened, tokenizer, Limits(2 * recipe.max_length, longest=recipe.max_length))
 

@@ -140,7 +140,7 @@ def clusters(instances: Sequence[Instance]) -> Places:
     return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
 
 
-def enough_groups(instances: Sequence[Instance]) -> Places:
+def conversation_groups(instances: Sequence[Instance]) -> Places:
     """Return what :func:`clusters` returns; raise :class:`InputError` when these are too few to train heads."""
     groups = clusters(instances)
     number = int(groups.max(initial=-1)) + 1
@@ -151,7 +151,7 @@ def enough_groups(instances: Sequence[Instance]) -> Places:
     return groups
 
 
-def apart_from(instances: Sequence[Instance], dialogues: Sequence[Sequence[str]]) -> list[Instance]:
+def without_dialogues(instances: Sequence[Instance], dialogues: Sequence[Sequence[str]]) -> list[Instance]:
     """Return the instances whose dialogues share no turn of six words or more with ``dialogues``."""
     known = distinctive_turns(turn for turns in dialogues for turn in turns)
     return [instance for instance in instances if known.isdisjoint(distinctive_turns(map(without_speaker, instance.dialogue)))]
@@ -231,7 +231,7 @@ def train_heads(
     Their figures are measured on dialogues that were left out of the fit of a head. ``progress`` is called with ``fitting``, the
     number of folds done, and their total.
     """
-    groups = enough_groups(instances)
+    groups = conversation_groups(instances)
     report = progress or (lambda *_: None)
     limits = SHIPPED_LIMITS
     judges = [CONTROL, *parts]

@@ -83,7 +83,9 @@ def train_cicero(
             for instance in known
         ]
     else:
-        rows = [(choice_input(instance, fits=fits), choice_output(_right(instance, recipe.answers))) for instance in known]
+        rows = [
+            (choice_input(instance, fits=fits), choice_output(_right_answers(instance, recipe.answers))) for instance in known
+        ]
     if not rows:
         raise InputError(f"the instances have no example of {', '.join(subtasks)}; give others, or other subtasks in the recipe")
     steps = recipe.epochs * -(-len(rows) // min(recipe.batch_size, len(rows)))
@@ -107,7 +109,7 @@ def train_cicero(
     return result
 
 
-def _right(instance: Instance, answers: str) -> tuple[str, ...]:
+def _right_answers(instance: Instance, answers: str) -> tuple[str, ...]:
     """Return the texts of the right choices; of a single one: what people wrote, else the first."""
     right = instance.correct if answers == "all" else (instance.human or instance.correct)[:1]
     return tuple(instance.choices[index] for index in right)
@@ -115,7 +117,7 @@ def _right(instance: Instance, answers: str) -> tuple[str, ...]:
 
 def _judged(instance: Instance, answers: str, source: str) -> tuple[str, ...]:
     wrong = (choice for index, choice in enumerate(instance.choices) if index not in instance.correct)
-    return (source, *_right(instance, answers), "", *wrong)
+    return (source, *_right_answers(instance, answers), "", *wrong)
 
 
 def _loss(opened: Opened, rows: Rows, answers: str) -> Callable[[Sequence[int], np.random.Generator], Any]:

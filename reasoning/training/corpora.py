@@ -56,7 +56,7 @@ def distinct_dialogues(
     for name, dialogues in corpora.items():
         for dialogue in dialogues:
             turns = tuple(turn for turn in dialogue if turn.strip())
-            plain = tuple(map(_plain, turns))
+            plain = tuple(map(_normalised, turns))
             if len(turns) < 2:
                 dropped["too short"] += 1
             elif not excluded_turns.isdisjoint(plain):
@@ -71,7 +71,7 @@ def distinct_dialogues(
 
 def distinctive_turns(turns: Iterable[str]) -> set[str]:
     """Return the turns of six words or more, in a form that ignores case, punctuation and spaces."""
-    return {plain for turn in turns if (plain := _plain(turn)).count(" ") >= DISTINCTIVE_WORDS - 1}
+    return {plain for turn in turns if (plain := _normalised(turn)).count(" ") >= DISTINCTIVE_WORDS - 1}
 
 
 def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:
@@ -106,7 +106,7 @@ def to_learn(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, 
     return {name: split.learnt for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
 
 
-def _plain(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(word.text for word in words_of(text))
 
 

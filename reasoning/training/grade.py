@@ -61,7 +61,7 @@ def fit(
     every = max(steps_an_epoch // recipe.evaluations_per_epoch, 1)
     plan = Plan(
         steps_an_epoch * recipe.epochs, recipe.batch, recipe.rate, recipe.seed, every, warmup=recipe.warmup, decay=recipe.decay,
-        clip=recipe.clip, look_every=every,
+        clip=recipe.clip, evaluate_every=every,
     )  # fmt: skip
     model.to(device)
 
@@ -70,14 +70,15 @@ def fit(
         return _loss(_scores(model, material, train[batch].tolist(), generator, recipe), recipe.margin)
 
     state = loop.fit(
-        model, loss, len(train), plan, folder, data=[key, asdict(recipe)], look=lambda: look(model, material, dev, recipe),
+        model, loss, len(train), plan, folder, data=[key, asdict(recipe)],
+        evaluate=lambda: evaluate_pairs(model, material, dev, recipe),
         progress=lambda step, steps, _: progress("training", step, steps),
     )  # fmt: skip
     model.cpu()
     return state
 
 
-def look(model: GradeModel, material: Material, indices: np.ndarray[Any, Any], recipe: GradeRecipe) -> dict[str, float]:
+def evaluate_pairs(model: GradeModel, material: Material, indices: np.ndarray[Any, Any], recipe: GradeRecipe) -> dict[str, float]:
     """Return the mean loss on some pairs, and the share of them in which the true response beats each of the false ones."""
     model.eval()
     losses, wins = [], []
@@ -182,7 +183,8 @@ def train_grade(
         "pairs": int((~pairs.dev).sum()), "dev_pairs": len(dev), "dialogues": dialogues_used,
         "recipe": asdict(recipe.portable()), "graph": sources.graph.manifest().digest,
         "pipeline": sources.analyser.signature, "best_step": state.best_step, "curve": state.curve,
-        "dev": look(model, material, dev, recipe), "blind": look(model, replace(material, blind=True), dev, recipe),
+        "dev": evaluate_pairs(model, material, dev, recipe),
+        "blind": evaluate_pairs(model, replace(material, blind=True), dev, recipe),
         "keywords": _keyword_facts(material),
         "versions": {name: version(name) for name in ("torch", "transformers", "bm25s")},
     }  # fmt: skip

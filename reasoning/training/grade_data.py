@@ -134,7 +134,7 @@ _WORTH_COMPILING = 2000
 def random_negatives(pairs: Pairs, seed: int) -> Rows:
     """Return a random turn of another dialogue for each pair, as rows of :attr:`Pairs.texts`, shape (pairs,)."""
     rng = np.random.default_rng([seed, 2])
-    texts = [plain(text) for text in pairs.texts]
+    texts = [normalised_words(text) for text in pairs.texts]
     return np.array([_random_negative(pairs, texts, index, rng) for index in range(len(pairs.response))], np.int64)
 
 
@@ -143,7 +143,7 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
     of about 10,000 turns, which is faster."""
     bm25s = need("bm25s", "neural")
     rng = np.random.default_rng([seed, 3])
-    texts = [plain(text) for text in pairs.texts]
+    texts = [normalised_words(text) for text in pairs.texts]
     shards = np.array_split(rng.permutation(len(texts)), max(round(len(texts) / SHARD), 1))
     parts = np.array_split(rng.permutation(len(pairs.response)), len(shards))
     result = np.zeros(len(pairs.response), np.int64)
@@ -157,7 +157,7 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
             rows, scores = index.retrieve(queries, k=k, show_progress=False)
             for pair, hits, values in zip(block.tolist(), rows, scores, strict=True):
                 allowed = [int(shard[hit]) for hit, value in zip(hits, values, strict=True) if value > 0]
-                allowed = [row for row in allowed if _allowed(pairs, texts, pair, row)][:FOUND]
+                allowed = [row for row in allowed if _is_allowed_negative(pairs, texts, pair, row)][:FOUND]
                 result[pair] = allowed[len(allowed) // 2] if allowed else _random_negative(pairs, texts, pair, rng)
             if progress is not None:
                 progress(len(block))
@@ -168,7 +168,7 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
     """Return for each pair one of the five turns nearest to its true response among 1,000 random ones, shape (pairs,), by unit
     ``embeddings`` of :attr:`Pairs.texts`."""
     rng = np.random.default_rng([seed, 4])
-    texts = [plain(text) for text in pairs.texts]
+    texts = [normalised_words(text) for text in pairs.texts]
     result = np.zeros(len(pairs.response), np.int64)
     for start in range(0, len(pairs.response), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(pairs.response)))
@@ -180,7 +180,7 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
             for rank in ranks:
                 if len(allowed) == NEAREST:
                     break
-                if _allowed(pairs, texts, index, int(pool[rank])):
+                if _is_allowed_negative(pairs, texts, index, int(pool[rank])):
                     allowed.append(int(pool[rank]))
             result[index] = allowed[rng.integers(len(allowed))] if allowed else _random_negative(pairs, texts, index, rng)
         if progress is not None:
@@ -188,7 +188,7 @@ def embedding_negatives(pairs: Pairs, embeddings: Floats, seed: int, progress: P
     return result
 
 
-def _allowed(pairs: Pairs, texts: list[str], index: int, row: int) -> bool:
+def _is_allowed_negative(pairs: Pairs, texts: list[str], index: int, row: int) -> bool:
     """Whether a turn can be a false response: a response of another dialogue, with other words."""
     true = int(pairs.response[index])
     return row in pairs.responses and int(pairs.dialogue[index]) not in pairs.dialogues_of[row] and texts[row] != texts[true]
@@ -199,7 +199,7 @@ def _random_negative(pairs: Pairs, texts: list[str], index: int, rng: np.random.
     row = 0
     for _ in range(100):
         row = int(rng.integers(len(texts)))
-        if _allowed(pairs, texts, index, row):
+        if _is_allowed_negative(pairs, texts, index, row):
             break
     return row
 
@@ -210,7 +210,7 @@ LONG_TURN = 6
 _WORD = re.compile(r"[^\W_]+")
 
 
-def plain(text: str) -> str:
+def normalised_words(text: str) -> str:
     """Return a text's words in lower case, separated by single spaces; turns with equal results count as the same."""
     return " ".join(_WORD.findall(text.lower()))
 
@@ -224,13 +224,13 @@ def without_judged(dialogues: Iterable[Sequence[str]], judged: Iterable[Sequence
     long: set[str] = set()
     neighbours: set[tuple[str, str]] = set()
     for turns in judged:
-        words = [plain(turn) for turn in turns]
+        words = [normalised_words(turn) for turn in turns]
         long.update(turn for turn in words if turn.count(" ") >= LONG_TURN - 1)
         neighbours.update(itertools.pairwise(words))
     distinct: dict[tuple[str, ...], tuple[str, ...]] = {}
     for dialogue in dialogues:
         turns = tuple(turn for turn in dialogue if turn.strip())
-        words = [plain(turn) for turn in turns]
+        words = [normalised_words(turn) for turn in turns]
         was_judged = any(turn in long for turn in words) or any(pair in neighbours for pair in itertools.pairwise(words))
         if len(turns) > 1 and not was_judged:
             distinct.setdefault(tuple(words), turns)
@@ -267,7 +267,7 @@ def make_pairs(
     context, response, dialogue, dev = [], [], [], []
     members: list[set[int]] = []
     for number, texts in enumerate(dialogues):
-        held_out = _share_of("\n".join(map(plain, texts))) < dev_share
+        held_out = _share_of("\n".join(map(normalised_words, texts))) < dev_share
         rows = [row_of.setdefault(turn, len(row_of)) for turn in texts]
         members.extend(set() for _ in range(len(row_of) - len(members)))
         for row in rows:

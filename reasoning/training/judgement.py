@@ -94,7 +94,7 @@ def make_contrasts(corpora: Mapping[str, Sequence[Dialogue]], *, limit: int, eac
     return result
 
 
-def given_contrasts(corpus: str, records: Iterable[tuple[Sequence[str], Sequence[str], int]]) -> list[Contrast]:
+def multiple_choice_contrasts(corpus: str, records: Iterable[tuple[Sequence[str], Sequence[str], int]]) -> list[Contrast]:
     """Return contrasts from turns, optional responses and the index of the true one, as multiple-choice sets have them."""
     return [
         Contrast(
@@ -120,12 +120,12 @@ class _FalseResponses:
         """Return the false responses at one place of a dialogue: of ``number`` kinds, fewer where some cannot be made."""
         responses: list[tuple[str, str]] = []
         for kind in self._random.permutation(len(KINDS)).tolist():
-            text = self._one(KINDS[kind], dialogue, index)
+            text = self._false_response(KINDS[kind], dialogue, index)
             if len(responses) < number and text and _overlap(text, self._dialogues[dialogue][index]) < 1:
                 responses.append((KINDS[kind], text))
         return tuple(responses)
 
-    def _one(self, kind: str, dialogue: int, index: int) -> str:
+    def _false_response(self, kind: str, dialogue: int, index: int) -> str:
         """Return a false response of one kind; empty where there is none."""
         turns, random = self._dialogues[dialogue], self._random
         if kind == "turned":

@@ -44,7 +44,7 @@ class Plan:
     decay: float = 0.01  # AdamW's weight decay
     clip: float = 1.0  # largest norm of the gradient; 0: no clipping
     accumulate: int = 1  # gradient accumulation: parts of a batch, one after the other
-    look_every: int = 0  # steps between measurements; 0: none
+    evaluate_every: int = 0  # steps between measurements; 0: none
     patience: int = 0  # measurements without a better `dev_loss` after which training stops early; 0: never
     optimizer: str = "adamw"  # `adamw` or `adafactor` (Shazeer and Stern, ICML 2018; with the given rate, not a relative one)
 
@@ -52,7 +52,7 @@ class Plan:
         """Raise :class:`InputError` when a value is out of its range."""
         if self.steps < 1 or self.batch_size < 1 or not self.rate > 0 or self.accumulate < 1 or not 0 <= self.warmup <= 1:
             raise InputError("steps, batch size and parts of a batch must be >= 1, the learning rate > 0, the warm-up in 0..1")
-        if min(self.seed, self.keep_every, self.decay, self.clip, self.look_every, self.patience) < 0:
+        if min(self.seed, self.keep_every, self.decay, self.clip, self.evaluate_every, self.patience) < 0:
             raise InputError("seed, steps between checkpoints, weight decay and clipping must be >= 0")
 
 
@@ -90,7 +90,7 @@ def fit(
     *,
     data: Any = "",
     groups: Sequence[dict[str, Any]] | None = None,
-    look: Callable[[], Mapping[str, float]] | None = None,
+    evaluate: Callable[[], Mapping[str, float]] | None = None,
     progress: Progress | None = None,
 ) -> State:
     """Train ``model`` in place, from the checkpoint in ``folder`` if it has the same plan and data.
@@ -105,7 +105,7 @@ def fit(
         data: identifies the examples and all else that the result depends on, as JSON values; a checkpoint of other data is
             ignored.
         groups: parameter groups for AdamW, by default all of the model's parameters.
-        look: measures the model in evaluation mode, every ``plan.look_every`` steps and at the end.
+        evaluate: measures the model in evaluation mode, every ``plan.evaluate_every`` steps and at the end.
         progress: called after each step with its number, the number of steps and the loss.
 
     Raises:
@@ -144,8 +144,8 @@ def fit(
             schedule.step()
             state.step += 1
             state.losses = (state.losses[0] + loss, state.losses[1] + 1)
-            if plan.look_every and (state.step % plan.look_every == 0 or state.step == plan.steps):
-                _measure(state, model, look)
+            if plan.evaluate_every and (state.step % plan.evaluate_every == 0 or state.step == plan.steps):
+                _measure(state, model, evaluate)
             if folder is not None and plan.keep_every and state.step % plan.keep_every == 0:
                 _save(folder, identity, state, model, optimizer)
             if progress is not None:
@@ -168,13 +168,13 @@ def _backward(loss_of: Loss, batch: Sequence[int], random: np.random.Generator, 
     return total
 
 
-def _measure(state: State, model: Any, look: Callable[[], Mapping[str, float]] | None) -> None:
+def _measure(state: State, model: Any, evaluate: Callable[[], Mapping[str, float]] | None) -> None:
     """Add a row to the curve, and keep the weights when they are the best so far."""
     row = {"step": float(state.step), "loss": state.losses[0] / state.losses[1]}
     state.losses = (0.0, 0)
-    if look is not None:
+    if evaluate is not None:
         model.eval()
-        row |= look()
+        row |= evaluate()
         model.train()
     state.curve.append(row)
     if row.get("dev_loss", float("inf")) < state.best:

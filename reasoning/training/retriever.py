@@ -76,7 +76,7 @@ def train_retriever(
         learnt if len(learnt) > 1 else data.rows, vectors, len(used_relations), recipe, checkpoints, identity, progress
     )  # fmt: skip
     members = _pool(data.rows, len(used_relations), recipe)
-    known = [_known(data.rows, number, pool) for number, pool in enumerate(members)]
+    known = [_triples_in_pool(data.rows, number, pool) for number, pool in enumerate(members)]
     used = np.unique(np.concatenate([part.ravel() for part in known]))
     basis = _basis(vectors[used], recipe.parts)
     projected = vectors[used] @ basis
@@ -187,7 +187,7 @@ def _pool(rows: NDArray[np.int64], relations: int, recipe: RetrieverRecipe) -> l
     return chosen
 
 
-def _known(rows: NDArray[np.int64], relation: int, pool: NDArray[np.int64]) -> NDArray[np.int64]:
+def _triples_in_pool(rows: NDArray[np.int64], relation: int, pool: NDArray[np.int64]) -> NDArray[np.int64]:
     """Heads and tails of the triples of a relation with tails in its pool, ascending, shape (n, 2)."""
     part = rows[rows[:, 1] == relation][:, [0, 2]]
     result: NDArray[np.int64] = part[np.isin(part[:, 1], pool)]

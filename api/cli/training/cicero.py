@@ -65,7 +65,7 @@ def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> 
     pairs_of(rows)  # the error about too few comes before the model is opened
     causal = run.open_language_model(model, recipe.dtype)
     facts = {"files": files, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command}
-    probe = train_choice_probe(rows, causal, run.checkpoints, seed=recipe.seed, facts=facts, progress=run.stages.tell)
+    probe = train_choice_probe(rows, causal, run.checkpoints, seed=recipe.seed, facts=facts, progress=run.stages.report)
     shown_facts = ("ordered", "interval", "yes_alone", "penalty", "instances", "dialogues", "pairs", "seed")
     return run.write_probe(probe, choice_probe_card, shown_facts)
 
@@ -94,12 +94,12 @@ def choice_head(
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.inference import load_chooser
     from ....reasoning.training.card import choice_head_card
-    from ....reasoning.training.choice_head import CONTROL, Measured, apart_from, enough_groups, measure, train_heads
+    from ....reasoning.training.choice_head import CONTROL, Measured, conversation_groups, measure, train_heads, without_dialogues
 
     rows = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if exclude:
-        rows = apart_from(rows, excluded_turns(exclude, run.strict))
-    enough_groups(rows)  # the error about too few comes before a model is opened
+        rows = without_dialogues(rows, excluded_turns(exclude, run.strict))
+    conversation_groups(rows)  # the error about too few comes before a model is opened
     recipe = run.recipe
     control = () if CONTROL in recipe.judges else (CONTROL,)
     names = [*control, *recipe.judges] if recipe.judges else None
@@ -117,9 +117,9 @@ def choice_head(
         chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=recipe.encoder, model=recipe.model)
         for name, judge in chooser.judges.items():
             if name != CONTROL:
-                parts[name] = Measured(judge.features, measure(judge, rows, run.checkpoints, run.stages.tell))
+                parts[name] = Measured(judge.features, measure(judge, rows, run.checkpoints, run.stages.report))
                 models.append(f"{name} {judge.signature}")
-        heads = train_heads(rows, parts, seed=recipe.seed, facts={**facts, "models": models}, progress=run.stages.tell)
+        heads = train_heads(rows, parts, seed=recipe.seed, facts={**facts, "models": models}, progress=run.stages.report)
     run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})
     fitted = heads.facts
     sizes = {"digest": heads.digest, "instances": fitted["instances"], "dialogues": fitted["dialogues"]}

@@ -174,7 +174,7 @@ def read_choices(file: str) -> list[Contrast]:
     """Return the contrasts of a file of multiple-choice dialogues."""
     from ....loaders.dialogues import Dialogue, read_dialogues
     from ....loaders.judgements import dataset_name
-    from ....reasoning.training.judgement import given_contrasts
+    from ....reasoning.training.judgement import multiple_choice_contrasts
 
     contrasts = []
     for row in read_dialogues(readable(file), strict=True):
@@ -188,4 +188,4 @@ def read_choices(file: str) -> list[Contrast]:
                 f'{file}:{row.line}: has no options with a true one; give {{"turns": […], "options": […], "answer": 0}}'
             )
         contrasts.append((row.turns, options, answer))
-    return given_contrasts(dataset_name(file), contrasts)
+    return multiple_choice_contrasts(dataset_name(file), contrasts)

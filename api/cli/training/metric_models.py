@@ -16,7 +16,7 @@ from ...terminal.progress import Meter
 from ...terminal.screen import print_json, show, table
 from .. import options as opts
 from ..options import argument, option
-from ..settings import tell_settings
+from ..settings import print_settings
 from .data import read_choices, read_corpora, read_rated, read_unjudged, sha256_of
 from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Run, TrainingResult, training
 
@@ -55,13 +55,13 @@ def commonsense(
     facts = {
         "variant": recipe.variant, "contrast": recipe.contrast, "licence": recipe.licence, "data": files, "command": run.command,
     }  # fmt: skip
-    tell_settings(run.quiet)
+    print_settings(run.quiet)
     with _graph_for(recipe.variant, opts.address_of(graph), run.quiet) as opened:
         features = open_features(
             variant_features(recipe.variant), opened, pipeline=recipe.pipeline, count=recipe.count, language_model=model,
             device=run.device, cache_size=100_000,
         )  # fmt: skip
-        trained = train_commonsense(rated, features, recipe, checkpoints=run.checkpoints, facts=facts, progress=run.stages.tell)
+        trained = train_commonsense(rated, features, recipe, checkpoints=run.checkpoints, facts=facts, progress=run.stages.report)
     data = to_bytes(trained.model)
     final = replace(trained.model, digest=from_bytes(data, str(run.output)).digest)
     run.write({FILE: data, "README.md": commonsense_card(final, path=run.output.name)})
@@ -123,10 +123,10 @@ def grade(
 
     device = run.device or ("cuda" if torch.cuda.is_available() else "cpu")
     facts = {"data": files, "licence": run.recipe.licence, "command": run.command}
-    tell_settings(run.quiet)
+    print_settings(run.quiet)
     with open_engine(opts.address_at(graph), quiet=run.quiet) as opened:
         trained = train_grade(
-            unjudged, _sources(opened, run.recipe, device), run.recipe, run.checkpoints, run.stages.tell,
+            unjudged, _sources(opened, run.recipe, device), run.recipe, run.checkpoints, run.stages.report,
             device=device, facts=facts,
         )  # fmt: skip
     checkpoint = trained.checkpoint
@@ -188,7 +188,7 @@ def coherence(
     with new_folder(run.output) as fresh:
         train_coherence(
             corpora, opened, fresh, checkpoints=run.checkpoints,
-            encoder_id=_id(encoder), recipe=run.recipe, facts=facts, progress=run.stages.tell,
+            encoder_id=_id(encoder), recipe=run.recipe, facts=facts, progress=run.stages.report,
         )  # fmt: skip
         checkpoint = open_checkpoint(fresh)
         card = coherence_card(checkpoint.header, checkpoint.digest, path=run.output.name)
@@ -241,7 +241,7 @@ def judgement(
         "files": files, "left_out": left_out, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command,
     }  # fmt: skip
     probe = train_judgement(
-        contrasts, causal, run.checkpoints, weigh=other_corpus, seed=recipe.seed, facts=facts, progress=run.stages.tell
+        contrasts, causal, run.checkpoints, weigh=other_corpus, seed=recipe.seed, facts=facts, progress=run.stages.report
     )
     shown_facts = ("ordered", "interval", "yes_alone", "penalty", "histories", "pairs", "seed")
     return run.write_probe(probe, judgement_card, shown_facts, yes=round(probe.yes, 4))
@@ -272,7 +272,7 @@ def reference(
     corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
     sample = draw(held_out_dialogues(corpora, recipe.seed) if recipe.held_out else corpora, recipe.responses, recipe.seed)
     rows: list[dict[str, Any]] = []
-    tell_settings(run.quiet)
+    print_settings(run.quiet)
     with opts.open_reasoner(names, options, opts.address_of(graph), "auto", quiet=run.quiet) as reasoner:
         for metric in reasoner.metrics:
             facts: dict[str, Any] = {

@@ -17,7 +17,7 @@ from ...terminal.progress import Stages
 from .. import options as opts
 from ..event_tuples import scorer_stages
 from ..options import argument, option
-from ..settings import tell_settings
+from ..settings import print_settings
 from .data import read_corpora, read_files, read_judged_tuples, read_rated
 from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Licence, Model, Run, Seed, TrainingResult, name_of, training
 
@@ -162,7 +162,7 @@ def _resources(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[S
     """Open the resources of tuple scorers over a graph, and a progress display."""
     from ....reasoning.metrics.accent.scorers.resources import ScorerResources
 
-    tell_settings(quiet)
+    print_settings(quiet)
     with open_store(opts.address_at(graph)) as store, scorer_stages(quiet) as stages:
         yield ScorerResources(store, encoder=encoder, progress=stages.count), stages
 
@@ -193,7 +193,7 @@ def llm_probe(
 
     causal = run.open_language_model(model, dtype)
     facts = {"files": files, "licence": licence, "command": run.command}
-    probe = train_probe(rows, causal, run.checkpoints, seed=seed, facts=facts, progress=run.stages.tell)
+    probe = train_probe(rows, causal, run.checkpoints, seed=seed, facts=facts, progress=run.stages.report)
     shown_facts = ("penalty", "auc", "interval", "tuples", "heads", "plausible", "left_out", "seed")
     return run.write_probe(probe, probe_card, shown_facts)
 
@@ -258,5 +258,5 @@ def responder(
 
     corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
     facts = {"command": run.command}
-    trained = train_responder(corpora, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.tell)
+    trained = train_responder(corpora, model, run.output, run.recipe, device=run.device, facts=facts, progress=run.stages.report)
     return TrainingResult({"data": files, "left out": left_out, **trained}, list(trained.items()))

@@ -101,7 +101,8 @@ def _piece(item: Item, event_tuple: EventTuple, score: TupleScore, parts: int, p
     """The evidence for one of ``parts`` tuples, with the known tails that are closest to its tail."""
     share = score.value / parts
     rests_on = tuple(
-        _known(close, event_tuple.relation, share if not index else 0.0, provenance) for index, close in enumerate(score.closest)
+        _known_tail_piece(close, event_tuple.relation, share if not index else 0.0, provenance)
+        for index, close in enumerate(score.closest)
     )
     made_of = tuple(Piece("part", value, 0.0, name=name) for name, value in score.parts)
     turn = event_tuple.head_at.turn if event_tuple.head_at else None
@@ -117,7 +118,7 @@ def _piece(item: Item, event_tuple: EventTuple, score: TupleScore, parts: int, p
     )
 
 
-def _known(close: CloseTail, relation: str, share: float, provenance: Provenance | None) -> Piece:
+def _known_tail_piece(close: CloseTail, relation: str, share: float, provenance: Provenance | None) -> Piece:
     """A known tail as evidence: ``graph-tail``, ``nearest-tail``, ``comet-tail`` or ``model-tail``; its path is one edge.
 
     The edge is the graph's own assertion where it was found there, else it is built from the tail.

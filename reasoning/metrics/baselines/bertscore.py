@@ -76,9 +76,9 @@ class BertScore(Compared):
     def compare(self, pairs: Sequence[Pair], explain: bool) -> Sequence[Comparison]:
         """Compare each response with its references; all distinct texts are embedded together."""
         embedded = self._embedded(list(dict.fromkeys(text for pair in pairs for text in (pair.response, *pair.references))))
-        return [self._best(pair, embedded, explain) for pair in pairs]
+        return [self._best_comparison(pair, embedded, explain) for pair in pairs]
 
-    def _best(self, pair: Pair, embedded: dict[str, _Embedded], explain: bool) -> Comparison:
+    def _best_comparison(self, pair: Pair, embedded: dict[str, _Embedded], explain: bool) -> Comparison:
         response = embedded[pair.response]
         comparisons = [_match(response, embedded[reference], explain) for reference in pair.references]
         index = max(range(len(comparisons)), key=lambda index: comparisons[index].value)

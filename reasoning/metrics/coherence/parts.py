@@ -158,9 +158,9 @@ class Repetition:
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Compare each response with the last turns."""
-        return [self._one(item, explain) for item in items]
+        return [self._measure_item(item, explain) for item in items]
 
-    def _one(self, item: Item, explain: bool) -> Measure:
+    def _measure_item(self, item: Item, explain: bool) -> Measure:
         words = Counter(word.text for word in words_of(item.response))
         if words.total() < LEAST_WORDS:
             return Measure(0.0)
@@ -211,9 +211,9 @@ class Association:
 
     def measure(self, items: Sequence[Item], explain: bool) -> list[Measure]:
         """Measure each response against the last non-blank turn."""
-        return [self._one(spoken_turns(item)[-1], item.response, explain) for item in items]
+        return [self._measure_item(spoken_turns(item)[-1], item.response, explain) for item in items]
 
-    def _one(self, turn: Turn, response: str, explain: bool) -> Measure:
+    def _measure_item(self, turn: Turn, response: str, explain: bool) -> Measure:
         terms, numbers = self._known(response)
         turn_terms, callers = self._known(turn.text)
         if not terms:

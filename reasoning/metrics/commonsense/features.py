@@ -51,11 +51,11 @@ class FeatureExtractor:
         if not features or list(features) != [name for name in FEATURES if name in features]:
             raise InputError(f"the features {list(features)} are not some of {', '.join(FEATURES)} in this order")
         self.features = tuple(features)
-        self.triples = triples if _any(features, HOPS) else None
-        self.language_model = language_model if _any(features, LOSSES) else None
-        if self.triples is None and _any(features, HOPS):
+        self.triples = triples if _includes_any(features, HOPS) else None
+        self.language_model = language_model if _includes_any(features, LOSSES) else None
+        if self.triples is None and _includes_any(features, HOPS):
             raise InputError("triples cannot be counted without a graph; give one")
-        if self.language_model is None and _any(features, LOSSES):
+        if self.language_model is None and _includes_any(features, LOSSES):
             raise InputError("losses cannot be computed without a language model; give one")
         self._losses: LruCache[tuple[str, ...], float] = LruCache(cache_size)
 
@@ -99,12 +99,12 @@ def open_features(
 ) -> FeatureExtractor:
     """Return an extractor of ``features``, opening only what they need."""
     triples = None
-    if _any(features, HOPS):
+    if _includes_any(features, HOPS):
         if graph is None:
             raise InputError(f"the features {', '.join(features)} count triples of a graph; give one")
         triples = TripleFeatures(graph, open_analyser(pipeline), count=cast("Count", count), cache_size=cache_size)
     model = None
-    if _any(features, LOSSES):
+    if _includes_any(features, LOSSES):
         model = open_language_model(language_model, device=device)
     return FeatureExtractor(features, triples=triples, language_model=model, cache_size=cache_size)
 
@@ -120,7 +120,7 @@ def open_language_model(model: CausalModel | str | Path | None, *, device: str |
     return open_causal(model, device=device)
 
 
-def _any(features: Sequence[str], names: Sequence[str]) -> bool:
+def _includes_any(features: Sequence[str], names: Sequence[str]) -> bool:
     return any(name in features for name in names)
 
 

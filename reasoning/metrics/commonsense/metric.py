@@ -97,13 +97,13 @@ class Commonsense(BatchScoring):
         rows = zip(self.model.features, values.tolist(), shares.tolist(), strict=True)
         return (
             known,
-            *(Piece("feature", *row[1:], name=self._label(row[0]), rests_on=self._rests_on(item, *row)) for row in rows),
+            *(Piece("feature", *row[1:], name=self._label(row[0]), rests_on=self._triple_pieces(item, *row)) for row in rows),
         )
 
     def _label(self, feature: str) -> str:
         return _LABELS[feature].format(count=self.features.triples.count if self.features.triples else "")
 
-    def _rests_on(self, item: Item, name: str, value: float, share: float) -> tuple[Piece, ...]:
+    def _triple_pieces(self, item: Item, name: str, value: float, share: float) -> tuple[Piece, ...]:
         """Return the triples of a count, with equal parts of its share; those not listed are summed in the last piece."""
         triples = self.features.triples
         if name not in _HOPS or triples is None or not value:

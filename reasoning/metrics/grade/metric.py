@@ -90,7 +90,7 @@ class Grade(BatchScoring):
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         scores: list[Score] = []
         for start in range(0, len(items), TOGETHER):
-            scores += self._together(items[start : start + TOGETHER], explain)
+            scores += self._score_chunk(items[start : start + TOGETHER], explain)
         return scores
 
     def graphs(self, items: Sequence[Item]) -> list[tuple[Keywords, DialogueGraph]]:
@@ -109,7 +109,7 @@ class Grade(BatchScoring):
             result.append((keywords, build(self.graph, *sides)))
         return result
 
-    def _together(self, items: Sequence[Item], explain: bool) -> list[Score]:
+    def _score_chunk(self, items: Sequence[Item], explain: bool) -> list[Score]:
         """Score items whose texts are encoded together; the network's batches are sorted by size, to pad little."""
         known = self.graphs(items) if self.config.graph else []
         texts_of = self._texts(items)

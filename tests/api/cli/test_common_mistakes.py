@@ -191,7 +191,7 @@ def test_an_interrupted_run_resumes(type_: Type, monkeypatch: pytest.MonkeyPatch
     Path("talk.jsonl").write_text(GOOD * 5)
     command = "tacit score talk.jsonl --metrics length --shard-lines 2 --output scores.jsonl --quiet"
     with monkeypatch.context() as patch:
-        keep = WorkFolder.keep
+        keep = WorkFolder.store
 
         def keep_two(work: WorkFolder, part: Any) -> None:
             if part.number < 2:
@@ -199,7 +199,7 @@ def test_an_interrupted_run_resumes(type_: Type, monkeypatch: pytest.MonkeyPatch
             else:
                 raise KeyboardInterrupt  # Ctrl-C, which the processes of pytest-xdist ignore
 
-        patch.setattr(WorkFolder, "keep", keep_two)
+        patch.setattr(WorkFolder, "store", keep_two)
         stopped = type_(command)
     assert_fails_with(
         stopped, 130,

@@ -42,7 +42,7 @@ def test_demo_all_shows_more(tacit: Tacit, tmp_path: Path, monkeypatch: pytest.M
     kinds = {name: registry.KINDS[name] for name in ("grounding", "length", "chrf")}
     kinds["accent"] = replace(registry.KINDS["accent"], packages=("no_such_package",))
     monkeypatch.setattr(registry, "KINDS", kinds)
-    monkeypatch.setattr(demo, "_best", lambda directory, *_: _loaded(tacit, directory))
+    monkeypatch.setattr(demo, "_show_features", lambda directory, *_: _loaded(tacit, directory))
     shown = tacit("demo", "--all")
     assert shown.status == 0, shown.err
     for phrase in (

@@ -149,7 +149,7 @@ def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
     whole, resumed = tmp_path / "whole.html", tmp_path / "resumed.html"
     assert tacit(*words, "--output", tmp_path / f"whole-{name}", "--html", whole).status == 0
 
-    keep, calls = WorkFolder.keep, iter(range(2))
+    keep, calls = WorkFolder.store, iter(range(2))
 
     def keep_two(self: WorkFolder, part: Part) -> None:
         if next(calls, None) is None:
@@ -157,7 +157,7 @@ def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
         keep(self, part)
 
     with monkeypatch.context() as patch:
-        patch.setattr(WorkFolder, "keep", keep_two)
+        patch.setattr(WorkFolder, "store", keep_two)
         assert tacit(*words, "--output", tmp_path / name, "--html", resumed).status == 130
     assert not resumed.exists()
     shown = tacit(*words, "--output", tmp_path / name, "--html", resumed, "--resume")

@@ -81,14 +81,14 @@ def test_ray_client_addresses_are_refused(tacit: Tacit, base: list[object], tmp_
 
 def watch_shards(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object]) -> list[int]:
     """Return a list that fills with the numbers of the shards that are kept; ``then`` is called with its length each time."""
-    keep, shards = WorkFolder.keep, list[int]()
+    keep, shards = WorkFolder.store, list[int]()
 
     def watched(self: WorkFolder, part: Part) -> None:
         keep(self, part)
         shards.append(part.number)
         then(len(shards))
 
-    monkeypatch.setattr(WorkFolder, "keep", watched)
+    monkeypatch.setattr(WorkFolder, "store", watched)
     return shards
 
 

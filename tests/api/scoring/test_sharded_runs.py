@@ -86,14 +86,14 @@ def test_shards_do_not_change_the_output(tacit: Tacit, base: list[object], tmp_p
 
 def fails_after(number: int, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run fail when it has kept ``number`` shards."""
-    keep, calls = WorkFolder.keep, iter(range(number))
+    keep, calls = WorkFolder.store, iter(range(number))
 
     def keep_some(self: WorkFolder, part: Part) -> None:
         if next(calls, None) is None:
             raise error
         keep(self, part)
 
-    monkeypatch.setattr(WorkFolder, "keep", keep_some)
+    monkeypatch.setattr(WorkFolder, "store", keep_some)
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.parquet"])

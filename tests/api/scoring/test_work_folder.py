@@ -34,7 +34,7 @@ def write_all(target: Path) -> Tally:
     work = WorkFolder(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
     for part in PARTS:
         if part.number not in work.done:
-            work.keep(part)
+            work.store(part)
     return work.finish(SHARDS, PLAN)
 
 
@@ -84,7 +84,7 @@ def test_a_journal_truncated_anywhere_is_resumed(tmp_path: Path) -> None:
         target = tmp_path / "out.jsonl"
         work = WorkFolder(target, PLAN.identity("digest", {"length": "length|v:1"}), resume=True)
         for part in PARTS[:3]:
-            work.keep(part)
+            work.store(part)
         work.close()
         journal = work.folder / "journal.jsonl"
         journal.write_bytes(journal.read_bytes()[:length])
@@ -95,8 +95,8 @@ def test_a_journal_truncated_anywhere_is_resumed(tmp_path: Path) -> None:
 def test_a_shard_of_another_size_is_scored_again(tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     work = WorkFolder(target, PLAN.identity("digest", {}), resume=True)
-    work.keep(PARTS[0])
-    work.keep(PARTS[1])
+    work.store(PARTS[0])
+    work.store(PARTS[1])
     work.close()
     (work.folder / "00000000.part").write_bytes(b"")
     again = WorkFolder(target, PLAN.identity("digest", {}), resume=True)

@@ -124,7 +124,7 @@ def test_candidates() -> None:
     assert texts[:4] == ("yes !", "of course", "no", "perhaps"), "without those that have the words of a right answer"
     assert len(texts) == 4 + 3
     assert "answer 1" not in texts, "it is about the same dialogue"
-    assert problem.right(0) == 2
+    assert problem.count_right(0) == 2
     with pytest.raises(InputError, match="the instance d0, record 1, cause, has 0 candidates for 1 wrong answers"):
         make_problem([instance(0), instance(1)], wrong=1)
     with pytest.raises(InputError, match="no instance"):

@@ -28,7 +28,7 @@ from tacit.reasoning.metrics.judgement import Judgement, JudgementPrompt
 from tacit.reasoning.models.asking import template_tokens
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.models.linear_probe import Probe
-from tacit.reasoning.training.judgement import given_contrasts, make_contrasts, train_judgement
+from tacit.reasoning.training.judgement import make_contrasts, multiple_choice_contrasts, train_judgement
 from tacit.reasoning.training.probes import layers_to_try
 from tacit.reasoning.training.reference import LEAST_JUDGED
 
@@ -285,7 +285,7 @@ def test_yes_has_equal_weight_if_it_separates_responses_of_another_corpus(
 ) -> None:
     contrasts = make_contrasts({"talk": tiny_dialogues(60)}, limit=40, each=2)
     chosen = [(("the puppy is hungry",), (f"give it food {index}", f"tell me more {index}"), 0) for index in range(40)]
-    others = given_contrasts("choices", chosen)
+    others = multiple_choice_contrasts("choices", chosen)
     assert others[3].true == "give it food 3"
     assert others[3].false == (("given", "tell me more 3"),)
     read, random = JudgementPrompt.read, np.random.default_rng(0)

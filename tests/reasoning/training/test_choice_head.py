@@ -18,13 +18,13 @@ from tacit.reasoning.training.choice_head import (
     Limits,
     Measured,
     Split,
-    apart_from,
     clusters,
     fit_form,
     fit_head,
     measure,
     train_heads,
     unseen_form,
+    without_dialogues,
 )
 
 LONG = "we are going to the sea tomorrow"
@@ -87,7 +87,7 @@ def test_dialogues_that_share_turns_are_one_group() -> None:
         of("d", "A: It is far to go there."), of("a", f"A: {LONG}", "B: hi"),
     ]  # fmt: skip
     assert clusters(rows).tolist() == [0, 1, 0, 0, 0]
-    assert [instance.id for instance in apart_from(rows, [["no", "It is far to go there"]])] == ["a", "b", "a"]
+    assert [instance.id for instance in without_dialogues(rows, [["no", "It is far to go there"]])] == ["a", "b", "a"]
 
 
 def test_models_are_measured_on_held_out_dialogues() -> None:

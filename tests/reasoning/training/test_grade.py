@@ -31,7 +31,7 @@ from tacit.reasoning.training.grade_data import (
     embedding_negatives,
     lexical_negatives,
     make_pairs,
-    plain,
+    normalised_words,
     random_negatives,
     without_judged,
 )
@@ -112,7 +112,7 @@ def test_false_responses_are_of_other_dialogues_and_repeatable(pairs: Pairs, kin
     assert negatives.tolist() == draw(1).tolist()
     for index, row in enumerate(negatives.tolist()):
         assert int(pairs.dialogue[index]) not in pairs.dialogues_of[row]
-        assert plain(pairs.texts[row]) != plain(pairs.texts[pairs.response[index]])
+        assert normalised_words(pairs.texts[row]) != normalised_words(pairs.texts[pairs.response[index]])
         assert row in set(pairs.response.tolist())
     if kind != "lexical":
         assert negatives.tolist() != draw(2).tolist()
@@ -120,7 +120,7 @@ def test_false_responses_are_of_other_dialogues_and_repeatable(pairs: Pairs, kin
 
 def test_lexical_and_embedding_negatives_are_similar(pairs: Pairs) -> None:
     def shared(rows: Any) -> float:
-        words = [set(plain(text).split()) for text in pairs.texts]
+        words = [set(normalised_words(text).split()) for text in pairs.texts]
         return float(np.mean([len(words[a] & words[b]) for a, b in zip(pairs.response, rows, strict=True)]))
 
     assert shared(lexical_negatives(pairs, 0)) > 2 * shared(random_negatives(pairs, 0))
@@ -199,7 +199,9 @@ def test_edges_are_dropped_only_in_training(sources: Sources, tmp_path: Path, mo
         return drop_edges(adjacency, *arguments)
 
     monkeypatch.setattr(training, "drop_edges", drop)
-    monkeypatch.setattr(training, "look", lambda *_: {"dev_loss": float(len(steps)), "dev_wins_1": 0.0, "dev_wins_2": 0.0})
+    monkeypatch.setattr(
+        training, "evaluate_pairs", lambda *_: {"dev_loss": float(len(steps)), "dev_wins_1": 0.0, "dev_wins_2": 0.0}
+    )
 
     def count_step(stage: str, *_: int) -> None:
         if stage == "training":

@@ -49,9 +49,9 @@ def dev_loss(model: Any) -> dict[str, float]:
 
 @pytest.mark.parametrize("died_at", [3, 4, 7, 12])
 def test_a_killed_training_ends_with_the_same_weights_and_curve(tmp_path: Path, died_at: int) -> None:
-    plan = Plan(12, 4, 0.05, seed=3, keep_every=2, schedule="cosine", look_every=3)
+    plan = Plan(12, 4, 0.05, seed=3, keep_every=2, schedule="cosine", evaluate_every=3)
     whole = model_of()
-    _, expected, _ = run(plan, model=whole, look=lambda: dev_loss(whole))
+    _, expected, _ = run(plan, model=whole, evaluate=lambda: dev_loss(whole))
 
     def die(step: int, *_: float) -> None:
         if step == died_at:
@@ -59,8 +59,8 @@ def test_a_killed_training_ends_with_the_same_weights_and_curve(tmp_path: Path, 
 
     killed, resumed = model_of(), model_of(9)
     with pytest.raises(KeyboardInterrupt):
-        run(plan, tmp_path / "c", model=killed, look=lambda: dev_loss(killed), progress=die)
-    _, state, batches = run(plan, tmp_path / "c", model=resumed, look=lambda: dev_loss(resumed))
+        run(plan, tmp_path / "c", model=killed, evaluate=lambda: dev_loss(killed), progress=die)
+    _, state, batches = run(plan, tmp_path / "c", model=resumed, evaluate=lambda: dev_loss(resumed))
     assert state.began == died_at // 2 * 2 == 12 - len(batches)
     assert same(whole, resumed)
     assert (state.curve, state.best_step) == (expected.curve, expected.best_step)
@@ -88,11 +88,11 @@ def test_training_stops_early_with_the_best_weights() -> None:
     model, measured = model_of(), iter([3.0, 1.0, 2.0, 2.0, 0.0])
     steps: list[Any] = []
 
-    def look() -> dict[str, float]:
+    def evaluate() -> dict[str, float]:
         steps.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
         return {"dev_loss": next(measured)}
 
-    _, state, batches = run(Plan(100, 4, 0.05, look_every=2, patience=2), model=model, look=look)
+    _, state, batches = run(Plan(100, 4, 0.05, evaluate_every=2, patience=2), model=model, evaluate=evaluate)
     assert (len(batches), state.step, state.best, state.best_step) == (8, 8, 1.0, 4)
     assert all(torch.equal(tensor, steps[1][name]) for name, tensor in model.state_dict().items())
 

@@ -29,7 +29,7 @@ _OWN: Speaker = 1
 _LETS = re.compile(r"\b(l)et(\s*['’])s\b", re.IGNORECASE)
 
 
-def _together(match: re.Match[str]) -> str:
+def _we_will(match: re.Match[str]) -> str:
     return f"{'W' if match[1] == 'L' else 'w'}e{match[2]}ll"
 
 
@@ -63,7 +63,7 @@ class RuleExtractor:
 
     def events_batch(self, turns: Sequence[str]) -> list[list[StatedEvent]]:
         """Return the events of each turn by themselves, in the order of the text, each wording once."""
-        spoken: list[SpokenTurn] = [(_LETS.sub(_together, turn), _OWN) for turn in turns]
+        spoken: list[SpokenTurn] = [(_LETS.sub(_we_will, turn), _OWN) for turn in turns]
         return [list(_events(clauses)) for clauses in self._clauses.read(spoken)]
 
     def _tuples(self, item: Item) -> Iterator[EventTuple]:

@@ -118,7 +118,7 @@ class Retriever(CompactScorer[RetrieverResult]):
         ranks = self._ranks(head, relation)
         own = self.model.key(tail[None], relation)[0]
         match = float(own @ self.model.query(head[None], relation)[0])
-        rows = self.model.members[relation][self._best(ranks, self.pool)]
+        rows = self.model.members[relation][self._highest(ranks, self.pool)]
         rows = rows[rows != without]
         cosines = self.model.embeddings.products(along(self.model.basis, tail), rows)
         return Measurement(min(max(float(cosines.max(initial=0.0)), 0.0), 1.0), match, rows, cosines)
@@ -130,7 +130,7 @@ class Retriever(CompactScorer[RetrieverResult]):
         ranks: Vectors = self._keys[relation] @ self.model.query(head[None], relation)[0]
         return ranks
 
-    def _best(self, ranks: Vectors, limit: int) -> Places:
+    def _highest(self, ranks: Vectors, limit: int) -> Places:
         """The places of the ``limit`` highest ranks, highest first; of equal ones the first."""
         indices = np.arange(len(ranks))
         if limit < len(ranks):

@@ -315,7 +315,7 @@ class TailCache:
         lines = sorted(repr((*query, source, *stored.items())) for (query, source), stored in self._stored.items())
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
-    def keep(self, queries: Sequence[Query], answers: Sequence[Sequence[Generated]], source: str) -> None:
+    def store(self, queries: Sequence[Query], answers: Sequence[Sequence[Generated]], source: str) -> None:
         """Store the tails that ``source`` generated."""
         rows = []
         for query, answer in zip(queries, answers, strict=True):

@@ -80,7 +80,7 @@ class Events(Protocol):
     def exact(self, text: str) -> int | None:
         """Return the number of the head with this text; None when there is none."""
 
-    def alike(self, key: str) -> list[int]:
+    def heads_with_key(self, key: str) -> list[int]:
         """Return the heads whose comparison key is ``key``, in order of their texts."""
 
     def observed_heads(self) -> NDArray[np.int64]:
@@ -124,7 +124,7 @@ class _Heads:
         """Return the number of the head with this text; None when there is none."""
         return self._by_text.get(text)
 
-    def alike(self, key: str) -> list[int]:
+    def heads_with_key(self, key: str) -> list[int]:
         """Return the heads whose comparison key is ``key``, in order of their texts."""
         return self._by_key.get(key, [])
 
@@ -344,7 +344,7 @@ class StoredEvents(_Heads):
         return {row for row in self._store.nodes_by("Event", None) if row[1] not in LEFT_OUT}
 
     @cached_property
-    def _known(self) -> dict[str, dict[str, bool]]:
+    def _uris_by_text(self) -> dict[str, dict[str, bool]]:
         """The URIs of each head, by its text, and whether a dataset has an assertion about it; texts in order."""
         store = self._store
         sources = [
@@ -361,7 +361,7 @@ class StoredEvents(_Heads):
     @cached_property
     def heads(self) -> list[str]:
         """Texts of the heads, sorted."""
-        return list(self._known)
+        return list(self._uris_by_text)
 
     @cached_property
     def relations(self) -> list[str]:
@@ -387,7 +387,7 @@ class StoredEvents(_Heads):
 
     def observed_heads(self) -> NDArray[np.int64]:
         """Return the numbers of the heads with assertions from datasets, ascending."""
-        return np.array([number for number, uris in enumerate(self._known.values()) if any(uris.values())], dtype=np.int64)
+        return np.array([number for number, uris in enumerate(self._uris_by_text.values()) if any(uris.values())], dtype=np.int64)
 
     def lookup(self, heads_and_relations: Sequence[_Head], /) -> Lookup:
         """Return a function from a head and a relation to its tails; all of them are read together."""
@@ -403,7 +403,9 @@ class StoredEvents(_Heads):
     def _read(self, heads_and_relations: list[_Head]) -> list[list[EventTail]]:
         """Return the tails of heads and relations, from three queries at most."""
         relations = {relation for _, relation in heads_and_relations}
-        uris = [uri for head in dict.fromkeys(head for head, _ in heads_and_relations) for uri in self._known[self.heads[head]]]
+        uris = [
+            uri for head in dict.fromkeys(head for head, _ in heads_and_relations) for uri in self._uris_by_text[self.heads[head]]
+        ]
         events, actions = ([uri for uri in uris if label_of(uri) == label] for label in ("Event", "Concept"))
         rows = [
             *self._store.tails_many(events, relations),

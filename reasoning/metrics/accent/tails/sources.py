@@ -61,7 +61,7 @@ class GraphTails:
     def heads(self, text: str) -> list[int]:
         """Return the numbers of the heads that are the event ``text``, best wording first."""
         exact = [head for form in head_forms(text) if (head := self.events.exact(form)) is not None]
-        return list(dict.fromkeys([*exact, *self.events.alike(comparison_key(text))]))
+        return list(dict.fromkeys([*exact, *self.events.heads_with_key(comparison_key(text))]))
 
     def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: Lookup | None = None) -> list[KnownTail]:
         """Return the tails of a head; ``tails`` holds those that were looked up together with others."""
@@ -110,7 +110,7 @@ class NearestTails:
         texts = list(dict.fromkeys(head_form(query.head) for query in queries))
         if not texts:
             return []
-        near = {text: self._near(vector) for text, vector in zip(texts, self.vectors[texts], strict=True)}
+        near = {text: self._nearest_heads(vector) for text, vector in zip(texts, self.vectors[texts], strict=True)}
         heads_and_relations = [
             (int(self._numbers[number]), query.relation) for query in queries for number, _ in near[head_form(query.head)]
         ]
@@ -129,7 +129,7 @@ class NearestTails:
             result.append(Found(tuple(tails)))
         return result
 
-    def _near(self, vector: NDArray[np.float32]) -> list[tuple[int, float]]:
+    def _nearest_heads(self, vector: NDArray[np.float32]) -> list[tuple[int, float]]:
         """Return near heads and their cosines, nearest first; more than needed, since not every head has tails under every
         relation."""
         cosines = self._vectors @ vector
@@ -177,7 +177,7 @@ class CometTails:
         answers.update(zip(queries, generated, strict=True))
         if self.remember and self.memory is not None:
             try:
-                self.memory.keep(queries, generated, self.comet.source)
+                self.memory.store(queries, generated, self.comet.source)
             except (TacitError, OSError) as error:
                 return f"the tails that the COMET generated could not be stored: {error}"
         return ""
