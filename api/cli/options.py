@@ -298,7 +298,7 @@ def _value(text: str) -> Any:
     """Return a JSON value, or the text itself if it is not JSON."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

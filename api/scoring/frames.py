@@ -114,8 +114,8 @@ def _renamed(table: pa.Table, columns: Mapping[str, str]) -> pa.Table:
     for field, column in columns.items():
         if column not in table.column_names:
             raise InputError(f"the frame has no column {column!r} for {field}; it has {', '.join(table.column_names)}")
-    names = [name for name in table.column_names if name not in columns or columns[name] == name]
     field_of = {column: field for field, column in columns.items()}
+    names = [name for name in table.column_names if name in field_of or name.strip().lower() not in columns]
     return table.select(names).rename_columns([field_of.get(name, name.strip().lower()) for name in names])
 
 

@@ -97,11 +97,13 @@ class _Pool:
             return answer
 
         if self.version != worker.version:
-            self.parts, self.relations, self.version = {}, {}, worker.version
+            parts_of_table: dict[str, list[str]] = {}
             for _, table, _ in rows(query("tables", "embedded").text):
                 first_table, part_number = part_of(table)
                 if part_number:
-                    self.parts.setdefault(first_table.lower(), []).append(table)
+                    parts_of_table.setdefault(first_table.lower(), []).append(table)
+            # the version last: a query that fails before leaves nothing, and another thread sees all of it or none
+            self.parts, self.relations, self.version = parts_of_table, {}, worker.version
         parts, relations_of_table = self.parts, self.relations
 
         def names(relation: str) -> list[str]:

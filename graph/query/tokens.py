@@ -26,6 +26,7 @@ MAX_CHARACTERS = 20_000
 _SPACE = " \t\n\r\u00a0"
 _SKIP = re.compile(rf"[{_SPACE}]+|//[^\n\r]*|/\*[\s\S]*?\*/")
 _WORD = re.compile(r"[^\W\d]\w*")
+_MAX_DIGITS = 400  # a float has at most 309 before its point
 _NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|0[oO][0-7]+|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r"'(?:[^'\\]|\\[\s\S])*'|\"(?:[^\"\\]|\\[\s\S])*\"")
 _QUOTED = re.compile(r"`(?:[^`]|``)+`")
@@ -115,6 +116,8 @@ def _read(query: str, start: int) -> Token:
     text, end = match[0], match.end()
     if kind == "number" and not text.isascii():
         raise refused(query, start, f"the number {text!a}", "write numbers with the digits 0 to 9")
+    if kind == "number" and len(text) > _MAX_DIGITS:
+        raise refused(query, start, f"a number of {len(text):,} characters", f"write numbers with at most {_MAX_DIGITS}")
     if kind == "number" and _WORD.match(query, end):
         raise refused(query, end, "a letter directly after a number", "put a space between them")
     if kind == "word" and not text.isascii() and any(letter.isascii() for letter in _case_variants(text)):

@@ -131,6 +131,8 @@ def _kind(message: str) -> str:
     """Return the kind of failure that the engine's message is about."""
     if message.startswith("Interrupted"):
         return "timeout"
+    if message.startswith(("Conversion exception", "Parser exception")):  # these quote the user's text, which may say anything
+        return "query"
     if "Buffer manager" in message or "bad_alloc" in message or "Unable to allocate" in message:
         return "memory"
     if "read-only" in message:

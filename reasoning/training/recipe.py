@@ -145,7 +145,11 @@ def recipe_text(command: str, name: str | None = None) -> str:
 
 def _merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``values`` with ``changes``, tables key by key."""
-    tables = {name: _merged(values[name], new) for name, new in changes.items() if isinstance(new, dict) and name in values}
+    tables = {
+        name: _merged(values[name], new)
+        for name, new in changes.items()
+        if isinstance(new, dict) and isinstance(values.get(name), Mapping)
+    }
     return {**values, **changes, **tables}
 
 

@@ -53,6 +53,7 @@ def server() -> Iterator[Behaviour]:
             start = int(ranges[1]) if ranges and current and behaviour.ranges else 0
             if start >= len(body) > 0:
                 self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(body)}")
                 self.end_headers()
                 return
             self.send_response(206 if start else 200)
@@ -141,6 +142,17 @@ def test_downloads_that_cannot_be_resumed_restart(tmp_path: Path, server: Behavi
     server.ranges = change != "no ranges"
     (path,) = fetch("conceptnet", tmp_path, base_url=server.url, attempts=1)
     assert path.read_bytes() == BODY
+
+
+@pytest.mark.usefixtures("expected")
+def test_a_complete_partial_file_is_not_downloaded_again(tmp_path: Path, server: Behaviour) -> None:
+    part = tmp_path / "conceptnet-assertions-5.7.0.csv.gz.part"
+    part.write_bytes(BODY)
+    part.with_name(part.name + ".etag").write_text('"one"')
+    (path,) = fetch("conceptnet", tmp_path, base_url=server.url, pause=0)
+    assert path.read_bytes() == BODY
+    assert len(server.requests) == 1
+    assert leftovers(tmp_path) == ["conceptnet-assertions-5.7.0.csv.gz"]
 
 
 @pytest.mark.usefixtures("expected")

@@ -67,6 +67,8 @@ def test_renamed_columns_and_rows_without_an_item(reasoner: Reasoner) -> None:
     scored = score_frame(frame, reasoner, columns={"history": "context", "response": "Answer"})
     assert scored["score.length"].to_pylist() == [4, None]
     assert scored["error"].to_pylist() == [None, "response is missing"]
+    frame["History"] = ["I am tired.", "I am tired."]  # a named column comes before one that is called like the field
+    assert score_frame(frame, reasoner, columns={"history": "context", "response": "Answer"}).equals(scored)
     turns = score_frame({"turns": [["a", "b", "c"], ["d", "e"]]}, Reasoner(metrics=["length"]))
     assert (turns["row"].to_pylist(), turns["id"].to_pylist()) == ([0, 0, 1], ["1/2", "1/3", "2/2"])
     assert score_frame({"history": [], "response": []}, reasoner).num_rows == 0

@@ -100,6 +100,20 @@ def test_large_bodies_are_refused_with_and_without_content_length(service: Calla
     assert ask.app.state.service.batcher.waiting == 0
 
 
+def test_bodies_that_arrive_together_are_limited_together(service: Callable[..., InProcessClient]) -> None:
+    ask = service(bodies_bytes=1000)
+
+    async def chunks(number: int) -> AsyncIterator[bytes]:
+        for _ in range(number):
+            yield b" " * 300
+
+    statuses = [
+        ask("POST", "/v1/score", content=chunks(number), headers={"content-type": "application/json"}).status_code
+        for number in (3, 6, 3)
+    ]
+    assert statuses == [400, 429, 400], "not JSON, too many bytes at once, and none of them left behind"
+
+
 class Waiting(Scripted):
     """A metric that scores only when it is told to."""
 

@@ -207,3 +207,11 @@ def test_the_row_limit_is_pushed_down_where_results_stay_equal(query: str, limit
     checker = Checker(query, "embedded")
     checker.run()
     assert checker.limited(5) == limited
+
+
+@pytest.mark.parametrize(
+    "query", ["RETURN range(0, {})", "MATCH (n) RETURN n LIMIT {}", "WITH [1] AS l RETURN l[{}]", "RETURN {}.0"]
+)
+def test_numbers_of_thousands_of_digits_are_refused(query: str) -> None:
+    with pytest.raises(QueryRefused, match=r"a number of 5,00\d characters .* at most 400"):
+        check(query.format("9" * 5000))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from tacit.graph import open_graph
-from tacit.graph.errors import GraphBusy, GraphError, InputError
+from tacit.graph.errors import GraphBusy, GraphError, InputError, QueryInvalid
 from tacit.graph.model import Assertion
 from tacit.graph.query import close_workers, embedded, run_embedded
 from tacit.graph.query.embedded import Worker
@@ -152,3 +152,23 @@ def test_worker_can_open_no_file_and_no_socket(graph: Path) -> None:
         assert line.removeprefix(name).split()[:2] == ["0", "0"]
     (line,) = [line for line in text.splitlines() if line.startswith("Max address space")]
     assert "unlimited" not in line
+
+
+def test_metadata_that_could_not_be_read_is_read_again(graph: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failed first query must not leave a graph without the further tables of its relations."""
+    close_workers(graph)
+    pool = embedded._pools.setdefault((graph / embedded.DATABASE).resolve(), embedded._Pool())
+    pool.version = ()
+    with monkeypatch.context() as patch:
+        patch.setattr(Worker, "ask", lambda *_: None)
+        with pytest.raises(GraphError, match="crashed"):
+            run_embedded(graph, "MATCH ()-[r:IsA]->() RETURN count(r)")
+    assert pool.version == ()
+    run_embedded(graph, "MATCH ()-[r:IsA]->() RETURN count(r)")
+    assert pool.version != ()
+
+
+@pytest.mark.parametrize("text", ["read-only", "Buffer manager"])
+def test_errors_that_quote_the_query_are_errors_of_the_query(graph: Path, text: str) -> None:
+    with pytest.raises(QueryInvalid):
+        run_embedded(graph, f"RETURN cast('{text}' AS INT64) AS x")

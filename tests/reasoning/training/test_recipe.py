@@ -60,6 +60,7 @@ def test_recipes_stored_in_models_may_have_renamed_and_removed_keys() -> None:
         ("steps = [1]", "steps is [1]; it must be a whole number"),
         ('dtype = "half"', "dtype is \"half\"; it must be one of 'float32' or 'bfloat16'"),
         ("seed = -1", "seed is -1; it must be >= 0"),
+        ("[seed]\nx = 1", "seed is "),
         ("steps: 1", "is not TOML: "),
     ],
 )
