@@ -25,6 +25,11 @@ def record_batch(rows: Iterable[Assertion]) -> pa.RecordBatch:
     return pa.record_batch([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)
 
 
+def assertions(batch: pa.RecordBatch) -> Iterator[Assertion]:
+    """Yield the rows of a batch with the columns of :data:`SCHEMA`."""
+    return map(Assertion._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
 def record_batches(table: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
     """Yield ``table`` with the columns of :data:`SCHEMA`, ``size`` rows at a time, with empty texts for nulls."""
     columns = []

@@ -186,8 +186,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
         return sorted(map(assertion_of, self._ask("generated_tails", prefix=prefix)), key=lambda row: row.order)
 
     def assertions(self) -> Iterator[Assertion]:
+        from .columns import assertions
+
         for batch in self.scan():
-            yield from map(Assertion._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            yield from assertions(batch)
 
     # links
 

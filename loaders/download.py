@@ -153,9 +153,9 @@ def _attempt(url: str, part: Path, progress: Progress | None) -> None:
             httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client,
             client.stream("GET", url, headers=headers) as response,
         ):
-            if response.status_code == 416 and response.headers.get("Content-Range") == f"bytes */{offset}":
-                return  # all bytes are there: an earlier run ended before it verified them
-            if response.status_code == 416:  # the bytes so far are not a beginning of the server's file
+            if response.status_code == 416:
+                if response.headers.get("Content-Range") == f"bytes */{offset}":
+                    return  # all bytes are there: an earlier run ended before it verified them
                 part.unlink(missing_ok=True)
                 raise _Retryable("the server's file has changed")
             if response.status_code in (408, 425, 429) or response.status_code >= 500:

@@ -223,7 +223,7 @@ def choose(
                 if total is None:
                     meter.add(1)
                 else:
-                    meter.update(count, total)
+                    meter.advance_to(count, total)
                 write(f"{json_text(row.to_dict())}\n" if json or output is not None else _choice_text(row))
     records.report()
 

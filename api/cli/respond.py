@@ -163,7 +163,7 @@ def perplexity(
     items = read_all(loaders.read_items(file, strict=strict), file, "a response")
     with Meter("reading", len(items), noun="responses", quiet=quiet) as meter:
         measured = measure(
-            opened, [Turn(item.history, item.response) for item in items], lambda done: meter.update(done, len(items))
+            opened, [Turn(item.history, item.response) for item in items], lambda done: meter.advance_to(done, len(items))
         )
     low, high = measured.interval([str(item.id).rpartition("/")[0] or item.id for item in items])
     if output is not None:

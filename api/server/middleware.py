@@ -178,11 +178,11 @@ class RequestMiddleware:
         if declared.isdigit() and int(declared[:20]) > max_bytes:
             raise too_large
         while cycle.unread:
-            if self.bytes_in_memory >= self._settings.bodies_bytes:
-                raise Problem(429, "busy", "the service is processing as many requests as it can hold; try again in a moment")
             part = await cycle.part()
             if len(cycle.body) + len(part) > max_bytes:
                 raise too_large
+            if self.bytes_in_memory + len(part) > self._settings.bodies_bytes:
+                raise Problem(429, "busy", "the service is processing as many requests as it can hold; try again in a moment")
             cycle.body += part
             self.bytes_in_memory += len(part)
 

@@ -92,7 +92,7 @@ class Meter:
         self.total = self.total if total is None else total
         self._show()
 
-    def update(self, step: int, total: float) -> None:
+    def advance_to(self, step: int, total: float) -> None:
         """Set the progress to ``step``; steps before the first reported one were done by an earlier run and do not count."""
         if not self.number:
             self._resumed = step - 1.0

@@ -14,9 +14,10 @@ import ladybug
 import pyarrow as pa
 
 from ...cypher import Query, query
+from ..columns import record_batches
 from ..errors import GraphError, GraphUnavailable
 from ..links import LINK_RELATIONS
-from ..names import Label, check_relation
+from ..names import LABELS, Label, check_relation
 from ..relations import RELATIONS
 
 READ_MEMORY = 640 << 20
@@ -205,6 +206,13 @@ def windows(engine: Engine, scan: Query, label: Label, size: int, on_full: Calla
             window = min(window * (2 if table.num_rows > size // 8 else 4), _NODES_PER_ROW * size)  # many rows may follow none
         elif table.num_rows > size:
             window = max(window // 2, _LEAST_WINDOW)
+
+
+def scan(engine: Engine, batch_size: int) -> Iterator[pa.RecordBatch]:
+    """Yield every assertion, in batches of at most ``batch_size``; the window of a query is adapted to it."""
+    for label in LABELS:
+        for table in windows(engine, query("scan", "embedded").naming(LABEL=label), label, batch_size):
+            yield from record_batches(table, batch_size)
 
 
 def table_of(relation: str) -> str:

@@ -14,7 +14,6 @@ from ..errors import GraphError, GraphNotFound
 from ..links import Link, LinkCounts, LinkEntry
 from ..loading import from_row
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest, QueryResult
-from ..names import LABELS
 from . import integrity
 
 if TYPE_CHECKING:
@@ -159,12 +158,9 @@ class EmbeddedGraph(Store):
 
     def scan(self, batch_size: int = SCAN_ROWS) -> Iterator[pa.RecordBatch]:
         """Stream every assertion in batches; the window of head nodes of a query is adapted to ``batch_size``."""
-        from ..columns import record_batches
-        from .engine import windows
+        from .engine import scan
 
-        for label in LABELS:
-            for table in windows(self._open(), query("scan", "embedded").naming(LABEL=label), label, batch_size):
-                yield from record_batches(table, batch_size)
+        yield from scan(self._open(), batch_size)
 
     def numbered(self) -> Iterator[tuple[str, pa.Table]]:
         from .numbers import numbered

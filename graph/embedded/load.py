@@ -14,6 +14,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -24,7 +25,7 @@ import pyarrow.compute as pc
 
 from ...cypher import Query, query
 from ..atomic import flush, lock
-from ..columns import record_batches
+from ..columns import assertions
 from ..errors import GraphBusy, GraphError
 from ..loading import Known, Numbered, from_row, new_assertions, properties, rare_cycle_search, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
@@ -153,7 +154,9 @@ def load(
             known, known_nodes = _known_content(engine)
         with Spool(folder / f"{DRAFT}.spool", folder) as spool:
             manifest, duplicates = _spool_new(new_assertions(rows, known, _BATCH, progress), spool, known_nodes, old_manifest)
-            rewritten = 0 < old_manifest.assertions <= REWRITTEN and _spool_stored(folder, spool)
+            rewritten = (
+                0 < old_manifest.assertions <= REWRITTEN and len(spool.tables()) > _FEW_TABLES and _spool_stored(folder, spool)
+            )
         new = manifest.assertions - old_manifest.assertions
         if entry:
             manifest = with_entry(manifest, entry())
@@ -208,13 +211,7 @@ def _spool_stored(folder: Path, spool: Spool) -> bool:
         ]
         if len(appended) <= _FEW_TABLES or engine.rows(query("link_manifest")):
             return False
-        stored = (
-            Assertion(*values)
-            for label in LABELS
-            for table in schema.windows(engine, query("scan", "embedded").naming(LABEL=label), label, COPY)
-            for batch in record_batches(table, COPY)
-            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        )
+        stored = chain.from_iterable(map(assertions, schema.scan(engine, COPY)))
         _spool_new(new_assertions(stored, Known(), _BATCH), spool, Known(), Manifest())
         return True
 

@@ -127,8 +127,6 @@ POOL = 1000
 NEAREST = 5
 SHARD = 10_000
 _BLOCK = 500
-_WORTH_COMPILING = 2000
-"""Turns of a shard from which on compiling the search, ten seconds, costs less than it saves."""
 
 
 def random_negatives(pairs: Pairs, seed: int) -> Rows:
@@ -148,7 +146,7 @@ def lexical_negatives(pairs: Pairs, seed: int, progress: Progress | None = None)
     parts = np.array_split(rng.permutation(len(pairs.response)), len(shards))
     result = np.zeros(len(pairs.response), np.int64)
     for shard, indices in zip(shards, parts, strict=True):
-        index = bm25s.BM25(backend="numba" if len(shard) >= _WORTH_COMPILING else "numpy")
+        index = bm25s.BM25(backend="numba" if len(shards) > 1 else "numpy")  # compiling takes longer than searching one shard
         index.index([texts[row].split() or ["?"] for row in shard], show_progress=False)
         k = min(FOUND + 5, len(shard))
         for start in range(0, len(indices), _BLOCK):

@@ -38,9 +38,9 @@ def test_a_failed_export_leaves_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
     opened: list[int] = []
-    if size == "large":  # read by table, opened anew before every fifth, with windows that are too large for the engine at first
+    if size == "large":  # read by table, opened anew before each, with windows that are too large for the engine at first
         monkeypatch.setattr(engine, "APPENDED", 0)
-        monkeypatch.setattr(numbers, "_REOPEN_AFTER", 5)
+        monkeypatch.setattr(numbers, "_REOPEN_AFTER", 1)
         table, reopen = engine.Engine.table, engine.Engine.reopen
 
         def counted(self: engine.Engine, memory: int) -> None:
@@ -60,7 +60,7 @@ def test_csv_files_are_quoted_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyP
         opened.clear()
         assert export_csv_import(graph, tmp_path / "out") == len(ROWS)
     tables = len({row.relation for row in ROWS})
-    assert (len(opened) > tables / 5) if size == "large" else not opened
+    assert (len(opened) > tables) if size == "large" else not opened
     with (tmp_path / "out" / "concept-assertions.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     with (tmp_path / "out" / "concepts.csv").open(encoding="utf-8", newline="") as file:

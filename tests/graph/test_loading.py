@@ -23,8 +23,10 @@ from tacit.graph.embedded import engine as schema
 from tacit.graph.embedded import load as embedded_load
 from tacit.graph.embedded.engine import Engine
 from tacit.graph.item import Item
+from tacit.graph.links import Link
 from tacit.graph.loading import rare_cycle_search
 from tacit.graph.names import MAX_URI
+from tacit.graph.protocol import LinksEvents
 from tacit.reasoning.base import BatchScoring, Evidence, Score, Signature
 
 from tests.graph.example_rows import BONE, DOG, NASTY_ROWS, SMALL, random_rows
@@ -86,6 +88,21 @@ def test_a_small_graph_is_the_same_written_anew_and_appended_to(tmp_path: Path, 
             assert (graph.counts().concepts, graph.counts().events) == (7, 7)
         monkeypatch.setattr(embedded_load, "REWRITTEN", 0)
     assert written == [False, True, False, True, False, False, False, False]
+
+
+def test_a_small_graph_with_links_keeps_them(tmp_path: Path) -> None:
+    rows = [
+        Assertion(f"/e/{number}", relation, f"/e/{number + 1}")
+        for relation in ("xWant", "xNeed", "xAttr", "xReact", "xIntent", "oWant")
+        for number in range(4)
+    ]
+    link = Link("/e/0", "SameEvent", "/e/1")
+    with open_graph(tmp_path / "graph", engine="store", create=True) as graph:
+        graph.load(rows[::2])
+        assert isinstance(graph, LinksEvents)
+        graph.replace_links([link])
+        assert graph.load(rows) == (12, 12)
+        assert list(graph.links()) == [link]
 
 
 def test_of_equal_assertions_the_first_is_kept(new_store: NewStore) -> None:

@@ -93,7 +93,7 @@ class Run:
     def steps(self, total: int | None = None) -> Iterator[Callable[..., None]]:
         """Show the steps of a training; yields a callback for the step, the number of steps and anything more."""
         with Meter("training", total, noun="steps", quiet=self.quiet) as meter:
-            yield lambda step, steps, *_: meter.update(step, steps)
+            yield lambda step, steps, *_: meter.advance_to(step, steps)
 
     @property
     def checkpoints(self) -> Path:

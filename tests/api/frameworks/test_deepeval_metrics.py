@@ -39,7 +39,7 @@ def test_the_last_reply_is_scored_against_all_turns_before_it(graph: str) -> Non
     own = ResponseScorer(["grounding", "length"], graph=graph)(TALK[:3], TALK[3])
     assert isinstance(metric, BaseConversationalMetric)
     assert metric.measure(conversation(*TALK)) == metric.score == own[0].value
-    assert metric.success is ((own[0].value or 0) >= 0.5)
+    assert metric.success is (own[0].value >= 0.5)  # type: ignore[operator]
     assert metric.is_successful() is metric.success
     assert metric.score_breakdown == {"grounding": own[0].value, "length": 10.0}
     assert metric.reason.startswith(own[0].explanation)
@@ -58,7 +58,7 @@ def test_all_replies_give_their_mean(graph: str) -> None:
     metric = TacitConversationalMetric("grounding", graph=graph, turns="all", threshold=0.1)
     judge = ResponseScorer("grounding", graph=graph)
     values = [judge(TALK[:turn], TALK[turn])[0].value for turn in (1, 3)]
-    assert metric.measure(conversation(*TALK, "Thanks!", "?!")) == pytest.approx(sum(filter(None, values)) / 2)
+    assert metric.measure(conversation(*TALK, "Thanks!", "?!")) == pytest.approx(sum(values) / 2)  # type: ignore[arg-type]
     assert metric.score_breakdown == {"turn 2 grounding": values[0], "turn 4 grounding": values[1], "turn 6 grounding": None}
     assert metric.reason.startswith("turn 2: grounding ")
     assert f"turn 6: grounding none: {NO_WORDS}" in metric.reason

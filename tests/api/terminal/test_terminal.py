@@ -187,7 +187,7 @@ def test_meter_counts_no_time_for_what_an_earlier_run_did(
     with Meter("training", 400, unit="steps", noun="steps") as meter:
         for step in range(301, 321):
             now[0] += 1.0
-            meter.update(step, 400)
+            meter.advance_to(step, 400)
     assert (meter.number, meter.done) == (20, 320)
     assert capsys.readouterr().err.splitlines()[-1] == "training: 78% (312 of 400), 12 steps, 1.0/s, 1 min 28 s left"
 
