@@ -20,8 +20,9 @@ export function figure(svg, name, alt) {
  * `data-answer` becomes a link where `linkOf` returns its attributes for that value.
  */
 export function linked(svg, name, label, linkOf) {
-  const bare = svg.replace(/<style>[^]*?<\/style>/, ""); // the page has the same style, and its policy forbids this one
-  const read = new DOMParser().parseFromString(bare, "image/svg+xml").documentElement;
+  const unstyled = svg.replace(/<style>[^]*?<\/style>/, ""); // the page has the same style, and its policy forbids this one
+  const plain = unstyled.replace(/ xmlns="[^"]*"/, ""); // elements of no namespace have no event handlers, which the policy forbids too
+  const read = new DOMParser().parseFromString(plain, "application/xml").documentElement;
   const shown = copied(read, linkOf);
   for (const [attribute, value] of Object.entries({ class: "drawn tacit", role: "group", "aria-label": label })) shown.setAttribute(attribute, value);
   return around(shown, svg, name);
