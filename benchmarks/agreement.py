@@ -210,20 +210,18 @@ def report() -> str:
 def choice_table(brief: bool = False) -> str:
     """Return the metrics as a Markdown table, those with the best agreement first; independent of what is installed here.
 
-    A ``brief`` table has the metrics that need a graph and, of the others, only the best of those with the same needs; it has no
-    columns of range, direction, needs and random responses.
+    A ``brief`` table has the metrics with known agreement of which higher is better; it has no columns of range, direction, needs
+    and random responses.
     """
     measured = shipped_figures()
     names = sorted(KINDS, key=lambda name: -measured[name].mean if name in measured else 2.0)
     heads = ["metric", "what it says", *([] if brief else ["range", "better", "needs"]), "Pearson", "Spearman"]
     heads += [] if brief else ["median random response"]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    needs: list[list[str]] = []  # of the rows so far
     for name in names:
         kind, figures = KINDS[name], measured.get(name)
-        if brief and (figures is None or (not kind.graph and needs_of(kind) in needs)):
+        if brief and (figures is None or kind.better != "higher"):
             continue
-        needs.append(needs_of(kind))
         star = "*" if figures and {of_set.name for of_set in figures.sets} & set(kind.chosen_on) else ""
         agreement = (
             [formatted(correlation, 2) + star for correlation in (figures.pearson, figures.spearman)] if figures else ["", ""]

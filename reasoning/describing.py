@@ -224,11 +224,13 @@ def _describe(name: str, kind: MetricKind, graph: str | None) -> MetricDescripti
 
 
 def needs_of(kind: MetricKind) -> list[str]:
-    """Return what a metric needs, as text: a graph, references, optional dependencies, models."""
+    """Return what a metric needs, as text: a graph, references, optional dependencies, models, its own and those of the metrics
+    that it combines."""
     needs = ["a graph"] if kind.graph else []
     needs += ["references"] if kind.reference else []
     needs += [f"tacit-kg[{kind.extra}]"] if kind.extra else []
-    return [*needs, kind.model] if kind.model and kind.get_model else needs
+    parts = (kind, *map(METRIC_REGISTRY.kind, kind.combines))
+    return [*needs, *dict.fromkeys(part.model for part in parts if part.model and part.get_model)]
 
 
 def lacking(name: str, graph: bool) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def _show_features(directory: Path, graph: str, conceptnet: str, atomic: str, di
     _step("tails", graph, "PersonX cooks dinner for PersonY", "xWant")
     _step("tails", graph, "PersonX cooks dinner for PersonY", "xNeed")
 
-    _announce("3. Explore", "Any read-only Cypher, or one of thirty queries that come with tacit (tacit cypher --list).")
+    _announce("3. Explore", "Any read-only Cypher, or one of the queries that come with tacit (tacit cypher --list).")
     _step("cypher", graph, "MATCH (tool:Concept)-[r:UsedFor]->(aim:Concept {text: $aim}) "
           "RETURN tool.text AS thing, r.weight AS weight "
           "ORDER BY weight DESC, thing LIMIT 5", "--param", "aim=cook")  # fmt: skip

@@ -19,7 +19,18 @@ HEAD = """# All commands
 
 Every command with all of its arguments and options, as `tacit COMMAND --help` shows them. Commands that take a graph also have
 `--user NAME`, `--password TEXT` and `--database NAME` for a Neo4j server (better set `NEO4J_USERNAME`, `NEO4J_PASSWORD` and
-`NEO4J_DATABASE`). The exit status is 0 after success, 2 when input or usage is wrong, 1 where a command says so.
+`NEO4J_DATABASE`).
+
+## Exit status
+
+- **0**: success; also where some records could not be used, which the output and stderr name (`--strict` makes them an error).
+- **1**: another error: a server that does not answer, a damaged graph or model, a missing package, a file of dialogues or ratings
+  that ends early; and the answer "no" of `tacit compare --fail-under` and `tacit doctor`.
+- **2**: wrong input or usage: an unknown option, a missing file or graph, a file in the wrong format, a damaged file given to
+  `tacit load`, a record with `--strict`; also a refused query of `tacit guard`, and damage found by `tacit check`.
+- **130**: interrupted with Ctrl+C.
+
+An error is one sentence on stderr that begins with `tacit:`; `TACIT_DEBUG=1` shows the traceback too.
 """
 
 

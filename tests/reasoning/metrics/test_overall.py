@@ -7,12 +7,13 @@ from math import isnan, log
 import numpy as np
 import pytest
 from tacit.reasoning import load_metric, score_items
-from tacit.reasoning.describing import describe_metrics
+from tacit.reasoning.describing import describe_metrics, needs_of
 from tacit.reasoning.lru_cache import clear_caches
 from tacit.reasoning.metrics.judgement import PROBE, JudgementPrompt
 from tacit.reasoning.metrics.overall import COHERENCE, GAIN, JUDGEMENT, Scale
 from tacit.reasoning.models.linear_probe import Probe
 from tacit.reasoning.reference import SHIPPED, references_of
+from tacit.reasoning.registry import KINDS
 from tacit.reasoning.text.turns import transcript
 
 from .accent.tiny_judges import save_judge
@@ -130,3 +131,4 @@ def test_it_needs_what_its_parts_need(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lacking(True, True) == ("", "")
     assert lacking(False, True)[1] == "tacit fetch judge"
     assert lacking(True, False)[1].startswith("hf download")
+    assert needs_of(KINDS["overall"]) == [*needs_of(KINDS["judgement"]), KINDS["coherence"].model]
