@@ -28,7 +28,8 @@ from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.models.layers import count_layers
 from tacit.reasoning.training.choice_head import CONTROL, SHIPPED_LIMITS, Measured, Split, measure
-from tacit.reasoning.training.probes import layers_to_try, pairs_of, read_choices, train_choice_probe
+from tacit.reasoning.training.choice_probe import pairs_of, read_choices, train_choice_probe
+from tacit.reasoning.training.probes import layers_to_try
 
 Floats = NDArray[np.float64]
 

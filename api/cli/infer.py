@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -50,7 +49,7 @@ def infer(
     comet: Annotated[str | None, option("ID", "A COMET, used where the graph has no answer.", default="none")] = None,
     model: Annotated[str | None, option("FOLDER", "A model of tacit train cicero; it adds an answer.", default="none")] = None,
     output: opts.Output = None,
-    svg: Annotated[FilePath | None, option("FILE.svg", "Also write a picture of one dialogue's answers.")] = None,
+    svg: Annotated[Path | None, option("FILE.svg", "Also write a picture of one dialogue's answers.")] = None,
     cypher: Annotated[bool, typer.Option("--cypher", help="Show the query that finds each edge, and its parameters.")] = False,
     pipeline: opts.Pipeline = None,
     engine: opts.EngineChoice = "auto",

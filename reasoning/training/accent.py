@@ -1,6 +1,6 @@
-"""Training the models of ACCENT: the extractor of event tuples, and COMET and KG-BERT on the assertions between events.
+"""Training the extractor of event tuples of ACCENT: a sequence-to-sequence model, fine-tuned on DECO's annotated tuples.
 
-The extractor is a sequence-to-sequence model, fine-tuned as by the authors of ACCENT on DECO's annotated tuples. Every annotated
+The settings are those of the authors of ACCENT. Every annotated
 tuple is an example: the prompt of its relation, and the tuple as answer. For each relation a few dialogues without an annotated
 tuple are examples of the answer ``None``. AdamW with linear decay, batches of four, fifty epochs; the seed determines the
 ``None`` examples, the order and the dropout, so one seed on one machine gives one model.
@@ -17,31 +17,16 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...graph.atomic import check_folder, new_folder
 from ...graph.errors import InputError
 from ...graph.item import Item
 from ..metrics.accent.events import RELATIONS
 from ..metrics.accent.extractors.t5 import NONE, answer, prompt, within
-from ..metrics.accent.scorers.kgbert import MAX_LENGTH, classifier_input
-from ..metrics.accent.tails.comet import GENERATE, SOME_EVENT, prompt_of
-from ..models.cross_encoder import with_new_head
-from ..models.hub import find_model, need, open_model, quiet
-from ..models.layers import learn_on_top
-from ..models.writers import CausalWriter, Limits, Seq2SeqWriter, open_writer
+from ..models.hub import find_model, open_model
+from ..models.writers import Limits, Seq2SeqWriter
 from .card import again, render
-from .checkpoints import checkpoints_of, delete_checkpoints
-from .loop import (
-    NOTHING_TO_LEARN,
-    Plan,
-    Progress,
-    base_name,
-    check_output,
-    digest_of,
-    fit,
-    run_training,
-    write_model,
-)
-from .recipe import CometRecipe, ExtractorRecipe, TripleRecipe
+from .checkpoints import checkpoints_of
+from .loop import CARD, Plan, Progress, check_output, digest_of, fit, write_model
+from .recipe import ExtractorRecipe
 
 RECORD = "accent.json"
 
@@ -113,7 +98,7 @@ def train_extractor(
 ) -> Trained:
     """Fine-tune the sequence-to-sequence ``model`` on tuples and write it to ``output`` with its card, or continue such a run."""
     folder = Path(output)
-    check_folder(folder, RECORD, "an extractor")
+    check_output(folder, model, RECORD, "an extractor")
     recipe = recipe or ExtractorRecipe()
     recipe.check()
     files = find_model(model)
@@ -138,182 +123,16 @@ def train_extractor(
     state = fit(opened, loss_of, len(examples), plan, checkpoints_of(folder), data=data, progress=progress)
     loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
-    trained = Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest="")
-    return _save(folder, opened, tokenizer, trained, recipe, facts or {})
+    values = asdict(Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest=""))
+    known = {"command": "tacit train accent", "files": (), **(facts or {})}
 
-
-def _save(
-    output: Path, model: Any, tokenizer: Any, trained: Trained, recipe: ExtractorRecipe, facts: Mapping[str, Any]
-) -> Trained:
-    """Write model, card and record to ``output``, replaced atomically."""
-    with new_folder(output) as fresh:
-        model.save_pretrained(fresh)
-        tokenizer.save_pretrained(fresh)
-        values = asdict(trained) | {"digest": find_model(fresh).digest}
-        (fresh / RECORD).write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+    def texts(saved: Path) -> dict[str, str]:
+        values["digest"] = find_model(saved).digest
         card = render(
-            "accent",
-            **{**values, "recipe": recipe.to_toml()},
-            none_each=recipe.none_examples,
-            files=facts.get("files", ()),
-            command=again(facts.get("command", "tacit train accent")),
-        )
-        (fresh / "README.md").write_text(card, encoding="utf-8")
-    delete_checkpoints(output)
+            "accent", **{**values, "recipe": recipe.to_toml()}, none_each=recipe.none_examples, files=known["files"],
+            command=again(known["command"]),
+        )  # fmt: skip
+        return {CARD: card, RECORD: json.dumps(values, indent=1) + "\n"}
+
+    write_model(opened, tokenizer, texts, folder)
     return Trained(**values)
-
-
-# COMET and KG-BERT, on a graph's assertions between events.
-#
-# A COMET (Hwang et al., AAAI 2021) is a language model that learns to generate the tails of `{head} {relation} [GEN]`. Tails
-# "none" are not in the graph, so it does not learn to generate them. One head in ten is replaced by an event without content, so
-# that it also learns the tails that are common for any event.
-#
-# A KG-BERT (Yao et al., 2019) is a classifier that learns to separate triples from corrupted ones. A corrupted triple has the
-# head or the tail of another triple of the same relation; one that is in the graph is drawn again, at most five times.
-
-Triple = tuple[str, str, str]
-
-_ANY_EVENT = 0.1  # share of heads that are replaced
-_TRIES = 5
-
-
-def train_comet(
-    triples: Sequence[Triple],
-    model: str | Path,
-    output: Path,
-    recipe: CometRecipe | None = None,
-    *,
-    graph: str = "",
-    device: str | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Train a COMET and write it to the folder ``output`` with its card; an interrupted run continues from its last checkpoint.
-
-    Return facts about the run. The initial ``model`` is sequence-to-sequence or causal: a folder, a GGUF file or an id of the
-    hub; a causal one is saved in half precision. Without ``layers`` in the recipe, all layers and the embeddings of a causal
-    model are trained. ``graph`` is a digest for the card.
-    """
-    recipe = recipe or CometRecipe()
-    rows, plan = _prepare(triples, model, output, recipe)
-    half = recipe.dtype == "bfloat16"
-    need("torch", "neural").manual_seed(plan.seed)
-    files = find_model(model, gguf=True)
-    writer = open_writer(files, device=device)
-    relations = sorted({relation for _, relation, _ in rows})
-    if isinstance(writer, Seq2SeqWriter):
-        _name_relations(writer, relations)
-    _choose(writer, recipe.layers)
-    digest = digest_of(rows)
-    data = {"examples": digest, "model": files.digest, "layers": recipe.layers, "half": half}
-    run = run_training(writer.model, _comet_loss(writer, rows, half), len(rows), plan, output, data=data, progress=progress)
-    card = render(
-        "comet",
-        name=output.name, base=base_name(model), kind="causal" if isinstance(writer, CausalWriter) else "sequence-to-sequence",
-        trained=f"the top {recipe.layers} layers" if recipe.layers else "all layers", recipe=recipe.to_toml(), triples=len(rows),
-        heads=len({head for head, _, _ in rows}), graph=graph or "not named", digest=digest, relations=", ".join(relations),
-        **run,
-    )  # fmt: skip
-    write_model(writer.model.half() if isinstance(writer, CausalWriter) else writer.model, writer.tokenizer, card, output)
-    return {"triples": len(rows), "relations": relations, **run}
-
-
-def _name_relations(writer: Seq2SeqWriter, relations: Sequence[str]) -> None:
-    """Add relations to the vocabulary as tokens; a causal model reads their names as text."""
-    tokenizer = writer.tokenizer
-    if tokenizer.add_tokens([token for token in (GENERATE, *relations) if len(tokenizer.tokenize(token)) > 1]):
-        with quiet():
-            writer.model.resize_token_embeddings(len(tokenizer))
-
-
-def _choose(writer: Seq2SeqWriter | CausalWriter, layers: int | None) -> None:
-    """Freeze all but the top ``layers``."""
-    if layers is None:
-        return
-    if isinstance(writer, Seq2SeqWriter):
-        raise InputError("layers applies to causal models; leave it out for a sequence-to-sequence model")
-    learn_on_top(writer.model, layers)
-
-
-def _comet_loss(
-    writer: Seq2SeqWriter | CausalWriter, rows: Sequence[Triple], half: bool
-) -> Callable[[Sequence[int], np.random.Generator], Any]:
-    """Return a function from the numbers of a batch to the loss of its tails."""
-    torch = need("torch", "neural")
-
-    def loss(batch: Sequence[int], random: np.random.Generator) -> Any:
-        drawn = random.random(len(batch)) < _ANY_EVENT
-        heads = [SOME_EVENT if any_event else rows[number][0] for number, any_event in zip(batch, drawn.tolist(), strict=True)]
-        prompts = [prompt_of(head, rows[number][1]) for head, number in zip(heads, batch, strict=True)]
-        with torch.autocast(writer.model.device.type, torch.bfloat16, enabled=half):
-            return writer.loss(prompts, [rows[number][2] for number in batch])
-
-    return loss
-
-
-def train_kgbert(
-    triples: Sequence[Triple],
-    model: str | Path,
-    output: Path,
-    recipe: TripleRecipe | None = None,
-    *,
-    graph: str = "",
-    device: str | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Train a triple classifier and write it to the folder ``output`` with its card, as :func:`train_comet` does."""
-    recipe = recipe or TripleRecipe()
-    rows, plan = _prepare(triples, model, output, recipe, least=2)
-    need("torch", "neural")
-    files = find_model(model)
-    opened, tokenizer = with_new_head(files, 2, device, plan.seed)
-    digest = digest_of(rows)
-    data = {"examples": digest, "model": files.digest}
-    run = run_training(opened, _kgbert_loss(opened, tokenizer, rows), len(rows), plan, output, data=data, progress=progress)
-    card = render(
-        "kgbert", name=output.name, base=base_name(model), recipe=recipe.to_toml(), triples=len(rows),
-        graph=graph or "not named", digest=digest, **run,
-    )  # fmt: skip
-    write_model(opened, tokenizer, card, output)
-    return {"triples": len(rows), **run}
-
-
-def _kgbert_loss(model: Any, tokenizer: Any, rows: Sequence[Triple]) -> Callable[[Sequence[int], np.random.Generator], Any]:
-    """Return a function from the numbers of a batch to the loss of its triples, each with a corrupted one."""
-    torch = need("torch", "neural")
-    known = set(rows)
-    by_relation: dict[str, list[int]] = {}
-    for number, (_, relation, _) in enumerate(rows):
-        by_relation.setdefault(relation, []).append(number)
-
-    def false_tuple(row: Triple, random: np.random.Generator) -> Triple:
-        same_relation = by_relation[row[1]]
-        head, corrupted = bool(random.integers(2)), row
-        for _ in range(_TRIES):
-            chosen = rows[same_relation[int(random.integers(len(same_relation)))]]
-            corrupted = (chosen[0], row[1], row[2]) if head else (row[0], row[1], chosen[2])
-            if corrupted not in known:
-                break
-        return corrupted
-
-    def loss(batch: Sequence[int], random: np.random.Generator) -> Any:
-        true = [rows[number] for number in batch]
-        texts = [classifier_input(row, tokenizer.sep_token) for row in [*true, *(false_tuple(row, random) for row in true)]]
-        encoded = tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt", verbose=False)
-        labels = torch.tensor([1] * len(true) + [0] * len(true))
-        parts = {name: value.to(model.device) for name, value in encoded.items()}
-        return model(**parts, labels=labels.to(model.device)).loss
-
-    return loss
-
-
-def _prepare(
-    triples: Sequence[Triple], model: str | Path, output: Path, recipe: TripleRecipe, least: int = 1
-) -> tuple[list[Triple], Plan]:
-    """Return the distinct triples, sorted, and the plan for training ``model`` on them."""
-    recipe.check()
-    check_output(output, model)
-    rows = sorted(dict.fromkeys(triples))
-    if len(rows) < least:
-        raise InputError(NOTHING_TO_LEARN)
-    return rows, Plan(recipe.steps_for(len(rows)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)

@@ -25,8 +25,9 @@ from ..inference.head import Head, Heads, centred, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
 from .checkpoints import stored_arrays
+from .choice_probe import pairs_of
 from .corpora import distinctive_turns, k_folds
-from .probes import Progress, logistic, pairs_of
+from .probes import Progress, logistic
 
 Matrix = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -19,7 +19,7 @@ from ..inference.trained import RECORD, Opened, Record, ScoringEncoder, fits_in,
 from ..models.hub import find_model, need
 from ..models.writers import CausalWriter
 from .card import again, render
-from .loop import Plan, Progress, base_name, check_output, digest_of, run_training, write_model
+from .loop import CARD, Plan, Progress, base_name, check_output, digest_of, run_training, write_model
 from .recipe import CiceroRecipe
 
 TASKS = ("generate", "choose")
@@ -105,7 +105,7 @@ def train_cicero(
         licence=recipe.licence or f"that of the initial model, and of the data ({_PUBLISHED})", **result,
     )  # fmt: skip
     saved = opened.model.half() if isinstance(opened, CausalWriter) else opened.model
-    write_model(saved, opened.tokenizer, card, output, files={RECORD: record.to_json()})
+    write_model(saved, opened.tokenizer, {CARD: card, RECORD: record.to_json()}, output)
     return result
 
 

@@ -139,10 +139,10 @@ def evaluated(recipe: CommonsenseRecipe) -> NetworkRecipe:
     return replace(recipe.networks, validation=recipe.shares[1] / (recipe.shares[0] + recipe.shares[1]))
 
 
-def check_ratings(ratings: Sequence[float] | Matrix) -> None:
-    """Raise :class:`InputError` unless ``ratings`` are finite, not all equal, and at least thirty."""
-    if len(ratings) < FEWEST:
-        raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {FEWEST}, better hundreds")
+def check_ratings(ratings: Sequence[float] | Matrix, fewest: int = FEWEST) -> None:
+    """Raise :class:`InputError` unless ``ratings`` are finite, not all equal, and at least ``fewest``."""
+    if len(ratings) < fewest:
+        raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {fewest}, better hundreds")
     if not np.isfinite(ratings).all():
         raise InputError(f"the rating of judgement {int(np.flatnonzero(~np.isfinite(ratings))[0]) + 1} is not a finite number")
     if np.ptp(np.asarray(ratings)) == 0:
@@ -255,12 +255,9 @@ class Fitted:
 
 def fit(values: Matrix, ratings: Matrix, features: Sequence[str], seed: int, recipe: NetworkRecipe) -> Fitted:
     """Fit the networks to ratings, shape (n,), by untransformed features, shape (n, k)."""
-    if len(ratings) < FEWEST_TO_FIT:
-        raise InputError(f"{len(ratings)} judgements are too few to train on; give at least {FEWEST_TO_FIT}, better hundreds")
-    if not np.isfinite(ratings).all() or not np.isfinite(values).all():
-        raise InputError("a rating or a feature is not a finite number; leave such items out")
-    if np.ptp(np.asarray(ratings)) == 0:
-        raise InputError(f"all ratings are {ratings[0]:g}; give judgements with different ratings")
+    check_ratings(ratings, FEWEST_TO_FIT)
+    if not np.isfinite(values).all():
+        raise InputError("a feature is not a finite number; leave such items out")
     mean, scale = float(ratings.mean()), float(ratings.std())
     inputs = transform(values, features)
     edges = {"a_min": inputs.min(axis=0), "a_max": inputs.max(axis=0)}

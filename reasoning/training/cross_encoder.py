@@ -18,8 +18,8 @@ from ..evaluation.correlation import correlate
 from ..models.cross_encoder import SCALE, RatingEncoder, tokens_of, with_new_head
 from ..models.hub import find_model, need
 from .card import render
-from .loop import Plan, Progress, base_name, check_output, digest_of, run_training, write_model
-from .recipe import RatingRecipe
+from .loop import CARD, Plan, Progress, base_name, check_output, digest_of, run_training, write_model
+from .recipe import RatingRecipe, number_of_steps
 
 LEAST = 20
 """Fewest examples."""
@@ -62,7 +62,7 @@ def train_cross_encoder(
     files = find_model(model)
     opened, tokenizer = with_new_head(files, 1, device, recipe.seed)
     setattr(opened.config, SCALE, list(scale))
-    plan = Plan(recipe.steps_for(len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
+    plan = Plan(number_of_steps(recipe, len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
     digest = digest_of(
         [(example.first, example.second, repr(example.rating), example.dataset, example.group) for example in examples]
     )
@@ -79,7 +79,7 @@ def train_cross_encoder(
         "cross_encoder", name=output.name, base=base_name(model), recipe=recipe.to_toml(), digest=digest,
         use=card_facts.get("use"), files=card_facts["files"], command=card_facts["command"], **result,
     )  # fmt: skip
-    write_model(opened, tokenizer, card, output)
+    write_model(opened, tokenizer, {CARD: card}, output)
     return result
 
 

@@ -57,9 +57,10 @@ class Material:
             all_texts = self.pairs.texts
             turns = [[all_texts[row] for row in before[::-1] if row >= 0] for before in context]
             return tuned_texts(self.tokenizer, turns, [all_texts[row] for row in rows], self.length)
-        used, inverse = np.unique(np.concatenate([context.reshape(-1), rows]), return_inverse=True)
+        read = np.concatenate([context.reshape(-1), rows])
+        used, inverse = np.unique(read, return_inverse=True)
         vectors = self.vectors[used]  # the row of -1 is read but not used
-        inverse = np.where(np.concatenate([context.reshape(-1), rows]) >= 0, inverse, -1)
+        inverse = np.where(read >= 0, inverse, -1)
         at = inverse[: context.size].reshape(context.shape)
         earlier = [[row for row in before[1:].tolist() if row >= 0] for before in at]
         return frozen_texts(vectors, at[:, 0].tolist(), earlier, inverse[context.size :].tolist())

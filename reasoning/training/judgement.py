@@ -31,8 +31,8 @@ from .probes import (
     Batch,
     Pairs,
     Progress,
+    calibrating_slope,
     layers_to_try,
-    logistic,
     read_batches,
     resampled,
     share_in_order,
@@ -260,14 +260,8 @@ def train_judgement(
     deviation = float(states.margins.std())
     yes = float(projected.std()) / deviation if deviation and yes_share - 0.5 > 2 * yes_error else 0.0
     raw = projected + yes * states.margins
-    mixed = chosen.above + yes * margins
-    # Held-out differences are smaller than fitted ones, so the scale comes from the former and the centre from the latter.
-    slope = float(logistic(mixed[:, None], pairs.weights, 0.0)[0])
-    if slope <= 0:
-        raise InputError(
-            f"the probe puts {share_in_order(mixed, pairs.weights):.0%} of left-out pairs in order, no more than chance; train on"
-            " more histories, or give another model"
-        )
+    mixed = chosen.predictions + yes * margins
+    slope = calibrating_slope(mixed, pairs, "histories")
     centre = float(np.average(raw[pairs.right] + raw[pairs.wrong], weights=pairs.weights)) / 2
     by_kind = {
         kind: round(share_in_order(mixed[kinds == kind], pairs.weights[kinds == kind]), 4)

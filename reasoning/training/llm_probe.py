@@ -1,13 +1,13 @@
 """Training a linear probe: ridge regression from a layer's hidden states of a language model to plausibility labels of tuples.
 
-States and labels are centred by relation, so that the probe separates tuples of one relation, not relations. The layer with the
-best agreement on held-out heads is chosen, and with it the largest penalty within one standard error of the best (Breiman et al.,
-1984), since a smaller penalty may fit this dataset alone. Platt scaling (1999) of the held-out predictions gives probabilities.
+States and labels are centred by relation, so that the probe separates tuples of one relation, not relations. Layer and penalty
+are chosen by the agreement on held-out heads (:func:`.probes.choose_trial`). Platt scaling (1999) of the held-out predictions
+gives probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from ..models.linear_probe import Probe
 from .checkpoints import stored_arrays
 from .corpora import k_folds
 from .loop import digest_of
-from .probes import layers_to_try
+from .probes import Progress, Trial, choose_trial, layers_to_try
 
 FOLDS = 5
 PENALTIES = (0.3, 1.0, 3.0, 10.0)
@@ -38,7 +38,6 @@ _RESAMPLES = 1000
 
 Floats = NDArray[np.float64]
 Labelled = tuple[str, str, str, bool]
-Progress = Callable[[str, int, int], None]
 
 
 class _Data(NamedTuple):
@@ -49,23 +48,14 @@ class _Data(NamedTuple):
     heads: NDArray[np.int64]
 
 
-class _Tried(NamedTuple):
-    """A layer and a penalty, its predictions for tuples with held-out heads, and their agreement with the labels."""
+class _Linear(NamedTuple):
+    """A linear function of states: their mean, which is subtracted first, and weights."""
 
-    layer: int
-    penalty: float
-    predictions: Floats
-    auc: float
-
-
-class _Line(NamedTuple):
-    """A linear function of states: an offset that is subtracted first, and weights."""
-
-    off: Floats
+    mean: Floats
     weights: Floats
 
-    def along(self, states: Floats) -> Floats:
-        return (states - self.off) @ self.weights
+    def predict(self, states: Floats) -> Floats:
+        return (states - self.mean) @ self.weights
 
 
 def train_probe(
@@ -88,7 +78,8 @@ def train_probe(
         progress: called with the stage, the amount done, and the total.
 
     Raises:
-        InputError: there are too few heads, no relation has tuples with both labels, or the model's layers cannot be identified.
+        InputError: there are too few heads, no relation has tuples with both labels, the model's layers cannot be identified, or
+            predictions for held-out heads do not rise with the labels.
         ModelError: the model's output is not finite, or its context is too short.
     """
     report = progress or (lambda *_: None)
@@ -98,27 +89,29 @@ def train_probe(
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
     states = _states(rows, causal, layers, folder, report)
-    tried: list[_Tried] = []
-    for number, layer in enumerate(layers):
-        for penalty, predictions in zip(PENALTIES, _unseen(states[:, number], data, rounds), strict=True):
-            tried.append(_Tried(layer, penalty, predictions, agreement(data.labels, data.relations, predictions)))
-        report("fitting", number + 1, len(layers))
-    best = max(tried, key=lambda trial: trial.auc)
-    enough = best.auc - float(np.nanstd(_resampled(data, best.predictions, seed)))
-    layer, penalty, predictions, auc = max(
-        (trial for trial in tried if trial.layer == best.layer and trial.auc >= enough), key=lambda trial: trial.penalty
-    )
-    interval = np.nanpercentile(_resampled(data, predictions, seed), [2.5, 97.5]).round(3).tolist()
+    trials: list[Trial] = []
+    for column in range(len(layers)):
+        for penalty, predictions in zip(PENALTIES, _cross_validated(states[:, column], data, rounds), strict=True):
+            trials.append(Trial(column, penalty, predictions, agreement(data.labels, data.relations, predictions)))
+        report("fitting", column + 1, len(layers))
+    chosen = choose_trial(trials, lambda predictions: float(np.nanstd(_resampled(data, predictions, seed))))
+    interval = np.nanpercentile(_resampled(data, chosen.predictions, seed), [2.5, 97.5]).round(3).tolist()
     data_digest = digest_of([tuple(map(str, row)) for row in rows])
-    (line,) = _lines(states[:, layers.index(layer)].astype(np.float64), data, (penalty,))
-    slope, bias = _scaling(predictions, data.labels)
+    (linear,) = _ridge(states[:, chosen.column].astype(np.float64), data, (chosen.penalty,))
+    slope, bias = _platt_scaling(chosen.predictions, data.labels)
+    if slope <= 0:
+        raise InputError(
+            f"the probe separates tuples with held-out heads with an AUC of {chosen.quality:.2f}, no better than chance; train on"
+            " more tuples, or give another model"
+        )
     return Probe(
-        PROBE, layer, (slope * line.weights).astype(np.float32), causal.files.signature,
-        bias=bias - slope * float(line.off @ line.weights),
+        PROBE, layers[chosen.column], (slope * linear.weights).astype(np.float32), causal.files.signature,
+        bias=bias - slope * float(linear.mean @ linear.weights),
         facts={
             **(facts or {}), "tuples": len(rows), "left_out": len(judged) - len(rows), "heads": int(data.heads.max()) + 1,
-            "plausible": round(float(data.labels.mean()), 4), "data": data_digest, "layers": depth, "penalty": penalty,
-            "auc": round(auc, 4), "interval": interval, "best": round(best.auc, 4), "variants": len(tried), "seed": seed,
+            "plausible": round(float(data.labels.mean()), 4), "data": data_digest, "layers": depth, "penalty": chosen.penalty,
+            "auc": round(chosen.quality, 4), "interval": interval, "best": round(max(trial.quality for trial in trials), 4),
+            "variants": len(trials), "seed": seed,
         },
     ).written()  # fmt: skip
 
@@ -195,18 +188,18 @@ def _compute(prompt: PlausibilityPrompt, texts: Sequence[Verbalised], layers: Se
     return {"states": prompt.states(texts, layers)}
 
 
-def _unseen(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any, Any]]) -> list[Floats]:
+def _cross_validated(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any, Any]]) -> list[Floats]:
     """For each penalty, predictions for each tuple by a probe that was trained without its head."""
     result = [np.empty(len(states)) for _ in PENALTIES]
     for train, test in rounds:
         part = _Data(*(array[train] for array in data))
         training, test_states = states[train].astype(np.float64), states[test].astype(np.float64)
-        for predictions, line in zip(result, _lines(training, part, PENALTIES), strict=True):
-            predictions[test] = line.along(test_states)
+        for predictions, linear in zip(result, _ridge(training, part, PENALTIES), strict=True):
+            predictions[test] = linear.predict(test_states)
     return result
 
 
-def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[_Line]:
+def _ridge(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[_Linear]:
     """The linear function for each penalty: ridge regression on standardised states, centred by relation."""
     mean, spread = states.mean(0), states.std(0)
     spread[spread <= 1e-9 * max(float(spread.max()), 1e-300)] = np.inf  # constant states get no weight
@@ -218,10 +211,10 @@ def _lines(states: Floats, data: _Data, penalties: Sequence[float]) -> Iterator[
     values, vectors = np.linalg.eigh(inputs.T @ inputs)
     projected = vectors.T @ (inputs.T @ targets)
     for penalty in penalties:
-        yield _Line(mean, (vectors @ (projected / (np.maximum(values, 0) + penalty * len(states)))) / spread)
+        yield _Linear(mean, (vectors @ (projected / (np.maximum(values, 0) + penalty * len(states)))) / spread)
 
 
-def _scaling(predictions: Floats, labels: Floats) -> tuple[float, float]:
+def _platt_scaling(predictions: Floats, labels: Floats) -> tuple[float, float]:
     """Slope and offset that turn predictions into log-odds, fitted to Platt's smoothed targets."""
     spread = float(predictions.std()) or 1.0
     true = labels.sum()

@@ -26,6 +26,7 @@ Loss = Callable[[Sequence[int], np.random.Generator], Any]
 
 NOTHING_TO_LEARN = "the graph has no tails of events to train on; load ATOMIC with: tacit load atomic2020 FILE --into GRAPH"
 
+CARD = "README.md"
 STATE = "training.pt"
 """File name of a checkpoint."""
 
@@ -70,15 +71,15 @@ class State:
     weights: dict[str, Any] | None = None  # those of `best_step`
 
 
-def check_output(output: Path, base: str | Path | None = None) -> None:
+def check_output(output: Path, base: str | Path, file: str = "config.json", kind: str = "a model") -> None:
     """Raise :class:`InputError` unless a model can be written to the folder ``output`` without destroying anything else.
 
-    A model in it may be overwritten, but not the initial model ``base``.
+    A model of this ``kind``, recognised by its ``file``, may be overwritten, but not the initial model ``base``.
     """
-    base_folder = None if base is None else Path(base).expanduser()
-    if base_folder is not None and base_folder.exists() and base_folder.resolve() == output.resolve():
+    base_folder = Path(base).expanduser()
+    if base_folder.exists() and base_folder.resolve() == output.resolve():
         raise InputError(f"{output} holds the initial model; give another folder for the trained one")
-    check_folder(output, "config.json", "a model")
+    check_folder(output, file, kind)
 
 
 def fit(
@@ -230,18 +231,20 @@ def base_name(model: str | Path) -> str:
     return Path(model).name if Path(model).exists() else str(model)
 
 
-def write_model(model: Any, tokenizer: Any, card: str, output: Path, *, files: Mapping[str, str] | None = None) -> None:
-    """Write model, tokenizer, card and further text ``files`` to the folder ``output``, and delete its checkpoints."""
+def write_model(model: Any, tokenizer: Any, texts: Mapping[str, str] | Callable[[Path], Mapping[str, str]], output: Path) -> None:
+    """Write model, tokenizer and text files by name to the folder ``output``, and delete its checkpoints.
+
+    The card ``README.md`` is among ``texts``, which may be a function of the folder in which the model was saved.
+    """
     with new_folder(output) as fresh:
         with quiet():
             model.save_pretrained(fresh)
             tokenizer.save_pretrained(fresh)
-        readme = fresh / "README.md"
-        readme.write_text(card, encoding="utf-8")
-        for name, text in (files or {}).items():
+        for name, text in (texts(fresh) if callable(texts) else texts).items():
             (fresh / name).write_text(text, encoding="utf-8")
+        mode = (fresh / CARD).stat().st_mode
         for file in filter(Path.is_file, fresh.iterdir()):  # some libraries make weights readable by their owner only
-            file.chmod(readme.stat().st_mode)
+            file.chmod(mode)
     delete_checkpoints(output)
 
 

@@ -1,13 +1,12 @@
 """Linear probes of a language model's hidden states: logistic regression on differences between right and wrong texts' states.
 
-The states are read once and kept in files, and layer and penalty are chosen by the pairs that a fit has not seen.
-:mod:`.judgement` trains probes of the metric ``judgement``; probes for choices are trained here.
+Shared by the trainings of probes (:mod:`.judgement`, :mod:`.choice_probe`, :mod:`.llm_probe`). The states are read once and kept
+in files, and layer and penalty are chosen by what a fit has not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,15 +16,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from ...graph.errors import InputError
-from ...graph.questions import Instance
 from ..evaluation.resampling import ratios
-from ..inference.judges import PROBE, ChoicePrompt
 from ..models.asking import States
-from ..models.causal_lm import CausalModel
-from ..models.layers import count_layers
-from ..models.linear_probe import Probe
 from .checkpoints import stored_arrays
-from .corpora import k_folds
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -68,8 +61,7 @@ def read_batches(batches: Sequence[Batch], folder: Path, progress: Progress | No
     return States(hidden.astype(np.float32), margins, np.full(len(margins), np.nan))
 
 
-# Layer and penalty have the best share of pairs in order among those that the fit has not seen; of the layer's penalties it is
-# the largest within one standard error of the best.
+# Choice of layer and penalty by cross-validation.
 
 PENALTIES = (1e-2, 0.1, 1.0, 10.0, 100.0)
 """L2 penalties, per group of pairs, of weights of standardised states."""
@@ -104,18 +96,29 @@ class Pairs(NamedTuple):
         return Pairs(self.right[at], self.wrong[at], self.owner[at], self.group[at])
 
 
-class Tried(NamedTuple):
-    """A layer and a penalty, how far right is above wrong in left-out pairs, and the share of pairs in order."""
+class Trial(NamedTuple):
+    """A layer (its index among those that were read) and a penalty, the predictions of probes that have not seen what they
+    predict, and the quality of these, such as the share of pairs in order."""
 
     column: int
     penalty: float
-    above: Floats
-    ordered: float
+    predictions: Floats
+    quality: float
+
+
+def choose_trial(trials: Sequence[Trial], standard_error: Callable[[Floats], float]) -> Trial:
+    """Return the trial of the best layer with the largest penalty whose quality is within one standard error of the best (Breiman
+    et al., 1984), since a smaller penalty may fit this data alone."""
+    best = max(trials, key=lambda trial: trial.quality)
+    enough = best.quality - standard_error(best.predictions)
+    return max(
+        (trial for trial in trials if trial.column == best.column and trial.quality >= enough), key=lambda trial: trial.penalty
+    )
 
 
 def try_layers(
     hidden: NDArray[np.float32], pairs: Pairs, rounds: Iterable[Round], seed: int, progress: Progress
-) -> tuple[Tried, int]:
+) -> tuple[Trial, int]:
     """Return the chosen layer and penalty, and the number of those that were tried.
 
     Args:
@@ -125,7 +128,7 @@ def try_layers(
         progress: called with ``fitting``, the number of layers done, and of all.
     """
     rounds = list(rounds)
-    tried: list[Tried] = []
+    trials: list[Trial] = []
     for column in range(hidden.shape[1]):
         above = np.zeros((len(PENALTIES), len(pairs.right)))
         scaled = hidden[:, column] / scale(hidden[:, column])
@@ -133,19 +136,14 @@ def try_layers(
             unseen = scaled[pairs.right[test]] - scaled[pairs.wrong[test]]
             for number, weights in enumerate(fitted(scaled, pairs.subset(train))):
                 above[number, test] = unseen @ weights
-        tried += [
-            Tried(column, penalty, row, share_in_order(row, pairs.weights)) for penalty, row in zip(PENALTIES, above, strict=True)
+        trials += [
+            Trial(column, penalty, row, share_in_order(row, pairs.weights)) for penalty, row in zip(PENALTIES, above, strict=True)
         ]
         progress("fitting", column + 1, hidden.shape[1])
-    best = max(tried, key=lambda trial: trial.ordered)
-    enough = best.ordered - float(np.std(resampled(best.above, pairs, seed)))
-    chosen = max(
-        (trial for trial in tried if trial.column == best.column and trial.ordered >= enough), key=lambda trial: trial.penalty
-    )
-    return chosen, len(tried)
+    return choose_trial(trials, lambda above: float(np.std(resampled(above, pairs, seed)))), len(trials)
 
 
-def weights_of(hidden: NDArray[np.float32], pairs: Pairs, chosen: Tried) -> Floats:
+def weights_of(hidden: NDArray[np.float32], pairs: Pairs, chosen: Trial) -> Floats:
     """Return the weights of a layer's states, fitted to all pairs with the chosen penalty, shape (width,)."""
     states = hidden[:, chosen.column]
     spread = scale(states)
@@ -179,6 +177,22 @@ def logistic(differences: Floats, weights: Floats, penalty: float, **options: fl
     return np.asarray(result.x)
 
 
+def calibrating_slope(above: Floats, pairs: Pairs, more: str) -> float:
+    """Return the slope that turns the predictions of left-out pairs into log-odds; it is fitted to these because differences of
+    pairs in the fit are larger.
+
+    Raises:
+        InputError: no more pairs are in order than by chance; ``more`` is what the message advises to train on.
+    """
+    slope = float(logistic(above[:, None], pairs.weights, 0.0)[0])
+    if slope <= 0:
+        raise InputError(
+            f"the probe puts {share_in_order(above, pairs.weights):.0%} of left-out pairs in order, no more than chance; train"
+            f" on more {more}, or give another model"
+        )
+    return slope
+
+
 def share_in_order(above: Floats, weights: Floats) -> float:
     """Return the weighted share of pairs in which the right text is above the wrong one; equal ones count half."""
     return float(np.average((above > 0) + 0.5 * (above == 0), weights=weights))
@@ -195,84 +209,3 @@ def resampled(above: Floats, pairs: Pairs, seed: int) -> Floats:
     right = np.bincount(pairs.owner, weights=pairs.weights * ((above > 0) + 0.5 * (above == 0)), minlength=number)
     total = np.bincount(pairs.owner, weights=pairs.weights, minlength=number)
     return ratios(right, total, resamples=_RESAMPLES, seed=seed)
-
-
-# Training a probe for choices: logistic regression on differences between the states of right and of wrong choices.
-
-FOLDS = 5
-LEAST = 10
-"""Fewest dialogues."""
-
-
-def read_choices(
-    instances: Sequence[Instance], causal: CausalModel, layers: Sequence[int], folder: Path, progress: Progress | None = None
-) -> States:
-    """Return the states of all choices of ``instances`` at ``layers``; those that ``folder`` has already are not computed
-    again."""
-    prompt = ChoicePrompt(causal)
-    model = [causal.files.digest, causal.dtype, list(layers)]
-    batches = []
-    for instance in instances:
-        identity = [*model, instance.dialogue, instance.target, instance.question.value, instance.choices]
-        batches.append(Batch(identity, 1, partial(prompt.read, [instance], layers, margins=True)))
-    return read_batches(batches, folder, progress)
-
-
-def pairs_of(instances: Sequence[Instance]) -> Pairs:
-    """Return the pairs of a right and a wrong choice of the same instance, with the instances' dialogues as groups."""
-    rows: list[tuple[int, int, int, int]] = []
-    groups: dict[str, int] = {}
-    first = 0
-    for number, instance in enumerate(instances):
-        wrong = [index for index in range(len(instance.choices)) if index not in instance.correct]
-        if instance.correct and wrong:
-            group = groups.setdefault(instance.id, len(groups))
-            rows += [(first + right, first + wrong_choice, number, group) for right in instance.correct for wrong_choice in wrong]
-        first += len(instance.choices)
-    if len(groups) < LEAST:
-        raise InputError(
-            f"{len(groups)} dialogues have instances with right and wrong choices, too few; give {LEAST} dialogues or more"
-        )
-    return Pairs(*np.array(rows, np.int64).T)
-
-
-def train_choice_probe(
-    instances: Sequence[Instance],
-    causal: CausalModel,
-    folder: Path,
-    *,
-    seed: int = 0,
-    facts: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
-) -> Probe:
-    """Return a probe of ``causal``, trained on right against wrong choices; instances count the same.
-
-    Layer and penalty are chosen by the pairs of dialogues that are left out of the fit, in five folds. ``folder`` keeps the
-    hidden states. A probe that puts no more left-out pairs in order than chance is an :class:`InputError`.
-    """
-    report = progress or (lambda *_: None)
-    pairs = pairs_of(instances)
-    depth = count_layers(causal.model)
-    layers = layers_to_try(depth)
-    states = read_choices(instances, causal, layers, folder, report)
-    rounds = [(fold.train, fold.test) for fold in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
-    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
-    ordered = share_in_order(chosen.above, pairs.weights)
-    # Held-out differences are smaller than fitted ones, so the scale comes from the former.
-    slope = float(logistic(chosen.above[:, None], pairs.weights, 0.0)[0])
-    if slope <= 0:
-        raise InputError(
-            f"the probe puts {ordered:.0%} of left-out pairs in order, no more than chance; train on more dialogues, or give "
-            "another model"
-        )
-    weights = weights_of(states.hidden, pairs, chosen)
-    margins = states.margins[pairs.right] - states.margins[pairs.wrong]
-    return Probe(
-        PROBE, layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, dtype=causal.dtype,
-        facts={
-            **(facts or {}), "instances": len(np.unique(pairs.owner)), "pairs": len(pairs.right),
-            "dialogues": int(pairs.group.max()) + 1, "layers": depth, "penalty": chosen.penalty, "ordered": round(ordered, 4),
-            "interval": np.percentile(resampled(chosen.above, pairs, seed), [2.5, 97.5]).round(4).tolist(),
-            "yes_alone": round(share_in_order(margins, pairs.weights), 4), "variants": variants, "seed": seed,
-        },
-    ).written()  # fmt: skip

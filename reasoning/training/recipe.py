@@ -214,10 +214,6 @@ class TripleRecipe(Recipe):
     checkpoint_every: Natural = setting(500, "steps between checkpoints; 0 keeps none")
     seed: Seed = setting(0, "of order, dropout and random choices")
 
-    def steps_for(self, triples: int) -> int:
-        """Return the number of batches for so many triples."""
-        return self.steps or max(1, round(self.epochs * triples / self.batch_size))
-
 
 @dataclass(frozen=True)
 class CometRecipe(TripleRecipe):
@@ -242,9 +238,10 @@ class RatingRecipe(Recipe):
     checkpoint_every: Natural = setting(500, "steps between checkpoints; 0 keeps none")
     seed: Seed = setting(0, "of the conversations left out, order and dropout")
 
-    def steps_for(self, ratings: int) -> int:
-        """Return the number of batches for so many ratings."""
-        return self.steps or max(1, round(self.epochs * ratings / self.batch_size))
+
+def number_of_steps(recipe: TripleRecipe | RatingRecipe, examples: int) -> int:
+    """Return the number of batches for so many examples: the recipe's, else from its epochs."""
+    return recipe.steps or max(1, round(recipe.epochs * examples / recipe.batch_size))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from ..response.responder import Turn, coded, measure
 from ..text.turns import RECENT
 from .card import again, licences_of, render
 from .corpora import Dialogue, hold_out
-from .loop import Plan, check_output, digest_of, run_training, write_model
+from .loop import CARD, Plan, check_output, digest_of, run_training, write_model
 from .recipe import ResponderRecipe
 
 _POOL = 64  # batches among which examples of similar length are put together
@@ -105,7 +105,7 @@ def train_responder(
         command=again((facts or {}).get("command", "tacit train responder")), recipe=recipe.portable().to_toml(),
         licence=recipe.licence or "that of the model it began as, and of the dialogues", stated=licences_of(splits),
     )  # fmt: skip
-    write_model(opened.model.half(), opened.tokenizer, card, output)
+    write_model(opened.model.half(), opened.tokenizer, {CARD: card}, output)
     return {
         "dialogues": len(learnt), "turns": sum(len(dialogue) - 1 for dialogue in learnt), **run, "perplexity_before": before,
         "perplexity_after": after, "chosen": chosen,

@@ -59,7 +59,7 @@ def choice_probe(run: Run, instances: SolvedInstances, model: LanguageModel) -> 
     """
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.training.card import choice_probe_card
-    from ....reasoning.training.probes import pairs_of, train_choice_probe
+    from ....reasoning.training.choice_probe import pairs_of, train_choice_probe
 
     recipe = run.recipe
     pairs_of(rows)  # the error about too few comes before the model is opened

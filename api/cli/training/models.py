@@ -133,7 +133,7 @@ def comet(run: Run, graph: opts.GraphArgument, model: Model) -> TrainingResult:
 
     The initial model is a sequence-to-sequence or a causal one; a causal one may be a GGUF file.
     """
-    from ....reasoning.training.accent import train_comet
+    from ....reasoning.training.comet import train_comet
 
     return _train_on_triples(run, train_comet, graph, model)
 
@@ -141,7 +141,7 @@ def comet(run: Run, graph: opts.GraphArgument, model: Model) -> TrainingResult:
 @training("kg-bert", options="output recipe passes seed device")
 def kg_bert(run: Run, graph: opts.GraphArgument, model: Model) -> TrainingResult:
     """Train a KG-BERT, which classifies triples as true or corrupted, on a graph's assertions; interrupted runs are continued."""
-    from ....reasoning.training.accent import train_kgbert
+    from ....reasoning.training.comet import train_kgbert
 
     return _train_on_triples(run, train_kgbert, graph, model)
 

@@ -19,7 +19,7 @@ from tacit.reasoning.inference.judges import (
 )
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.models.linear_probe import Probe
-from tacit.reasoning.training.probes import pairs_of, train_choice_probe
+from tacit.reasoning.training.choice_probe import pairs_of, train_choice_probe
 
 from tests.reasoning.metrics.accent.tiny_judges import CHAT, save_judge
 

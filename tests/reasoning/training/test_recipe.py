@@ -16,6 +16,7 @@ from tacit.reasoning.training.recipe import (
     CometRecipe,
     GradeRecipe,
     TripleRecipe,
+    number_of_steps,
     open_recipe,
     recipe_text,
 )
@@ -101,9 +102,9 @@ def test_options_override_recipe_values() -> None:
 
 
 def test_steps_follow_from_epochs() -> None:
-    assert TripleRecipe(epochs=2.5, batch_size=10).steps_for(100) == 25
-    assert TripleRecipe(steps=3).steps_for(100) == 3
-    assert TripleRecipe(epochs=0.001).steps_for(10) == 1
+    assert number_of_steps(TripleRecipe(epochs=2.5, batch_size=10), 100) == 25
+    assert number_of_steps(TripleRecipe(steps=3), 100) == 3
+    assert number_of_steps(TripleRecipe(epochs=0.001), 10) == 1
 
 
 def test_local_folders_are_recorded_by_their_names(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.tails.comet import as_known, open_comet
 from tacit.reasoning.models.hub import find_model
 from tacit.reasoning.models.writers import CausalWriter, Limits, open_writer
-from tacit.reasoning.training.accent import train_comet, train_kgbert
+from tacit.reasoning.training.comet import train_comet, train_kgbert
 from tacit.reasoning.training.recipe import CometRecipe, TripleRecipe
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder

@@ -231,6 +231,12 @@ def test_nothing_is_learnt_from_random_labels(plain: CausalModel, tmp_path: Path
     assert np.std([score.value for score in scores]) < 0.2
 
 
+@pytest.mark.parametrize("seed", [2, 5])
+def test_a_probe_that_is_no_better_than_chance_is_refused(plain: CausalModel, tmp_path: Path, seed: int) -> None:
+    with pytest.raises(InputError, match=r"with an AUC of 0\.4\d, no better than chance; train on more tuples"):
+        train_probe(judged(200, seed), open_causal(plain.files.folder), tmp_path)
+
+
 def test_order_and_duplicates_do_not_matter_and_contradictions_are_dropped(plain: CausalModel, tmp_path: Path) -> None:
     causal = open_causal(plain.files.folder)
     rows = judged(60)
