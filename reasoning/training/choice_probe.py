@@ -96,7 +96,8 @@ def train_choice_probe(
         facts={
             **(facts or {}), "instances": len(np.unique(pairs.owner)), "pairs": len(pairs.right),
             "dialogues": int(pairs.group.max()) + 1, "layers": depth, "penalty": chosen.penalty,
-            "ordered": round(chosen.quality, 4), "interval": np.percentile(resampled(chosen.predictions, pairs, seed), [2.5, 97.5]).round(4).tolist(),
+            "ordered": round(chosen.quality, 4),
+            "interval": np.percentile(resampled(chosen.predictions, pairs, seed), [2.5, 97.5]).round(4).tolist(),
             "yes_alone": round(share_in_order(margins, pairs.weights), 4), "variants": variants, "seed": seed,
         },
     ).written()  # fmt: skip
