@@ -36,11 +36,11 @@ from tacit.reasoning.evaluation.agreement import conversations
 from tacit.reasoning.metrics.accent.events import RELATIONS
 from tacit.reasoning.metrics.accent.metric import Accent
 from tacit.reasoning.metrics.accent.metric import make as make_accent
-from tacit.reasoning.metrics.accent.scorers.base import Found, Query, Triple, TupleScorer
-from tacit.reasoning.metrics.accent.scorers.compact import Scale
+from tacit.reasoning.metrics.accent.scorers.base import Query, TailResult, Triple, TupleScorer
 from tacit.reasoning.metrics.accent.scorers.compatibility import Blend, Compatibility, Part
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.retrieval_model import Scale
 from tacit.reasoning.metrics.accent.scorers.retriever import Match
 from tacit.reasoning.metrics.accent.tails.comet import Generated, as_known, open_comet
 from tacit.reasoning.metrics.accent.tails.sources import GraphTails, NearestTails
@@ -193,7 +193,7 @@ class _Recorded:
     def __init__(self, generations: dict[Query, list[str]]) -> None:
         self.generations = generations
 
-    def find(self, queries: Sequence[Query]) -> list[Found]:
+    def find(self, queries: Sequence[Query]) -> list[TailResult]:
         """The recorded tails of each query."""
         return [as_known(query, [Generated(text, 0.0) for text in self.generations[query]], "comet:bart") for query in queries]
 

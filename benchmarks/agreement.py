@@ -33,6 +33,7 @@ from tacit.api.terminal.progress import Meter
 from tacit.graph.atomic import write_file
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
+from tacit.graph.storage import file_sha256
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.base import Metric
 from tacit.reasoning.describing import describe_metrics, needs_of
@@ -182,7 +183,7 @@ def write(measured: dict[str, Figures], sets: list[Set], graph: list[dict[str, s
     stored = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"metrics": {}, "graph": []}
     before = stored["metrics"]
     paths = {dataset.file for dataset in sets}
-    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+    files = {path.name: file_sha256(path) for path in sorted(paths)}
     rows = {name: rounded(measured[name]) if name in measured else before[name] for name in KINDS if name in measured | before}
     head = {"command": "python benchmarks/agreement.py GRAPH DATA_DIR --write", "resamples": resamples, "seed": seed}
     text = json.dumps({**head, "files": files, "graph": graph or stored["graph"], "metrics": rows}, indent=1)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from support.choices import STRONGEST, print_tables, read_instances, rows_of, without_fit
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.choice_figures import figures
+from tacit.reasoning.inference.choice_figures import choice_measures
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.models.layers import count_layers
@@ -49,7 +49,7 @@ def judged(
     scores = [np.array(values) for values in split.scores(instances, parts, others)] if others else [0.0 for _ in split.test]
     if "probe" in group:
         scores = [values + odds[index] - odds[index].mean() for values, index in zip(scores, split.test, strict=True)]
-    return figures([instances[index] for index in split.test], [np.asarray(values).tolist() for values in scores])
+    return choice_measures([instances[index] for index in split.test], [np.asarray(values).tolist() for values in scores])
 
 
 def main() -> None:

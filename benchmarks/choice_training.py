@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from support.choices import STRONGEST, print_tables, read_instances, without_fit
 from tacit.api.terminal.progress import Meter
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.choice_figures import figures
+from tacit.reasoning.inference.choice_figures import choice_measures
 from tacit.reasoning.inference.trained import open_trained
 from tacit.reasoning.training.choice_head import CONTROL, Split
 from tacit.reasoning.training.cicero import train_cicero
@@ -58,7 +58,7 @@ def main() -> None:
     instances, groups = read_instances(arguments.file, arguments.but, arguments.dialogues)
     first, second = halves(groups, 0)
     train, test = ([instances[index] for index in half.tolist()] for half in (first, second))
-    control = figures(test, Split(instances, groups, first, second, STRONGEST, 0).scores(instances, {}, [CONTROL]))
+    control = choice_measures(test, Split(instances, groups, first, second, STRONGEST, 0).scores(instances, {}, [CONTROL]))
     tables, by_seed = without_fit(test) | {CONTROL: control}, []
     with Meter("training", arguments.seeds, noun="models") as meter:
         for seed in range(arguments.seeds):
@@ -71,11 +71,11 @@ def main() -> None:
                 seed=seed,
             )
             by_seed.append(scores_of(train, test, arguments.model, recipe))
-            tables[f"trained, seed {seed}"] = figures(test, [scores.tolist() for scores in by_seed[-1]])
+            tables[f"trained, seed {seed}"] = choice_measures(test, [scores.tolist() for scores in by_seed[-1]])
             meter.add(1)
     if arguments.seeds > 1:
         means = [np.mean(scores, 0).tolist() for scores in zip(*by_seed, strict=True)]
-        tables["trained, all seeds"] = figures(test, means)
+        tables["trained, all seeds"] = choice_measures(test, means)
     print(f"\n{len(train):,} instances to train on, {len(test):,} to judge; {arguments.epochs} epochs at {arguments.rate:g}")
     print_tables(tables, test, groups[second], control, arguments.resamples)
 

@@ -21,7 +21,7 @@ from tacit.graph import open_graph
 from tacit.graph.questions import Instance
 from tacit.loaders import read_cicero
 from tacit.reasoning.inference import load_inference
-from tacit.reasoning.inference.judges import PROBE, ChoicePrompt, Likelihood, ProbeJudge, YesNo, proposal
+from tacit.reasoning.inference.language_judges import PROBE, ChoicePrompt, Likelihood, ProbeJudge, YesNo, proposal
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 from tacit.reasoning.models.layers import count_layers
 from tacit.reasoning.models.linear_probe import Probe

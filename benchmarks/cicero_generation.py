@@ -10,7 +10,6 @@ the same question about the next dialogue that has one. With --dialogues N, a ra
 from __future__ import annotations
 
 import argparse
-import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from tacit.graph import open_graph
 from tacit.graph.questions import Instance
+from tacit.graph.storage import file_sha256
 from tacit.loaders import read_cicero
 from tacit.reasoning.evaluation.generation import Pair, measure
 from tacit.reasoning.inference import load_inference
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--dialogues", type=int)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    print(f"{hashlib.sha256(arguments.file.read_bytes()).hexdigest()}  {arguments.file.name}")
+    print(f"{file_sha256(arguments.file)}  {arguments.file.name}")
     rows = [
         instance for instance in read_cicero(arguments.file, strict=True) if isinstance(instance, Instance) and instance.correct
     ]

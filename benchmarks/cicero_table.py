@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from support.choices import STRONGEST, print_tables, read_instances, rows_of, without_fit
 from tacit.graph import open_graph
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.choice_figures import figures
+from tacit.reasoning.inference.choice_figures import choice_measures
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.inference.judges import FORM, form_of
 from tacit.reasoning.training.choice_head import CONTROL, FOLDS, SHIPPED_LIMITS, Measured, Split, fit_head, measure
@@ -48,7 +48,7 @@ def tables_of(instances: list[Instance], groups: NDArray[np.int64], parts: dict[
         for name, test_scores in fold_scores.items():
             for index, values in zip(split.test, test_scores, strict=True):
                 scores[name][index] = values
-    return {name: figures(instances, rows) for name, rows in scores.items()}
+    return {name: choice_measures(instances, rows) for name, rows in scores.items()}
 
 
 def main() -> None:

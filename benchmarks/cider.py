@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from tacit.graph import open_graph, open_index
 from tacit.graph.model import Path
 from tacit.graph.protocol import KnowledgeGraph
+from tacit.graph.storage import file_sha256
 from tacit.loaders import MarkedDialogue, Span, read_cider
 from tacit.reasoning.base import Piece
 from tacit.reasoning.metrics.grounding import Grounding
@@ -338,7 +339,7 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    print(f"{hashlib.sha256(arguments.file.read_bytes()).hexdigest()}  {arguments.file.name}")
+    print(f"{file_sha256(arguments.file)}  {arguments.file.name}")
     dialogues = [dialogue for dialogue in read_cider(arguments.file, strict=True) if isinstance(dialogue, MarkedDialogue)]
     with open_graph(arguments.graph) as store, open_index(store) as graph:
         counts = measure(graph, dialogues, arguments.seed)

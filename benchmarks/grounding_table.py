@@ -10,13 +10,13 @@ drawn with replacement, and both scores are correlated on the same draws. Respon
 from __future__ import annotations
 
 import argparse
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tacit.graph import open_graph, open_index
+from tacit.graph.storage import file_sha256
 from tacit.loaders import Judgement, read_judgements
 from tacit.reasoning.base import Score
 from tacit.reasoning.evaluation.agreement import conversations
@@ -67,7 +67,7 @@ def main() -> None:
         far = Grounding(graph, analyser, max_hops=FARTHEST, linker=metric.linker)
         print(f"signature {metric.signature}\n")
         for file in arguments.judgements:
-            print(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}")
+            print(f"{file_sha256(file)}  {file.name}")
             judged = [judgement for judgement in read_judgements(file) if isinstance(judgement, Judgement)]
             items = [(judgement.history, judgement.response) for judgement in judged]
             old = np.array([closeness(score) for score in far.score_batch(items)])

@@ -23,7 +23,7 @@ from tacit.loaders import Dialogue, read_dialogues
 from tacit.reasoning.models.batching import padded
 from tacit.reasoning.models.causal_lm import CausalModel
 from tacit.reasoning.response import open_responder
-from tacit.reasoning.response.responder import Responder, Turn, _prompt, coded
+from tacit.reasoning.response.responder import Responder, Turn, _prompt, encode_turns
 from threadpoolctl import threadpool_limits
 
 BATCH, MOST = 16, 40
@@ -69,7 +69,7 @@ def read_bare(model: CausalModel, turns: list[Turn], batch: int) -> int:
     """Read the turns by the model alone, with logits of the responses' tokens; return their number."""
     import torch
 
-    rows = sorted(coded(model, turns), key=lambda row: len(row[0]))
+    rows = sorted(encode_turns(model, turns), key=lambda row: len(row[0]))
     for start in range(0, len(rows), batch):
         rows_of_batch = rows[start : start + batch]
         ids, mask = (torch.from_numpy(array) for array in padded([ids for ids, _ in rows_of_batch], model.end))
@@ -122,7 +122,7 @@ def main() -> None:
 
 def read_tokens(model: CausalModel, turns: list[Turn]) -> int:
     """Return the number of tokens whose likelihood the perplexity is of."""
-    return sum(len(ids) - begin for ids, begin in coded(model, turns))
+    return sum(len(ids) - begin for ids, begin in encode_turns(model, turns))
 
 
 if __name__ == "__main__":

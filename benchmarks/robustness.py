@@ -41,7 +41,7 @@ from tacit.reasoning.describing import describe_metrics
 from tacit.reasoning.evaluation.correlation import decimal
 from tacit.reasoning.registry import KINDS
 from tacit.reasoning.text.language import load_pipeline
-from tacit.reasoning.text.perturbing import AFFIRMED, first_change, turned
+from tacit.reasoning.text.perturbing import AFFIRMED, exchange_persons, first_change
 from tacit.reasoning.text.perturbing import Rule as Change
 
 Pair = tuple[tuple[str, ...], str]
@@ -94,7 +94,7 @@ def clause_negated(drawn: Drawn, nlp: Any, _: np.random.Generator) -> str | None
 
 def speakers_turned(drawn: Drawn, _: Any, __: np.random.Generator) -> str | None:
     """Return the response with first and second person exchanged, its beginning in capitals; None when it has neither."""
-    changed = turned(drawn.response)
+    changed = exchange_persons(drawn.response)
     return changed[:1].upper() + changed[1:] or None
 
 

@@ -10,12 +10,12 @@ fewer than ``--least`` turns are left out.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tacit.graph.storage import file_sha256
 from tacit.loaders import Dialogue, read_dialogues
 from tacit.reasoning.text.language import load_pipeline
 from tacit.reasoning.text.linking import CONTENT_POS
@@ -49,7 +49,7 @@ def main() -> None:
         "about": "in how many turns of Topical-Chat each word stands; made by benchmarks/talk_counts.py",
         "licence": "CDLA-Sharing-1.0",
         "pipeline": analyser.signature,
-        "sources": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in arguments.dialogues},
+        "sources": {path.name: file_sha256(path) for path in arguments.dialogues},
         "turns": len(turns),
         "counts": {word: count for word, count in sorted(counts.items()) if count >= arguments.least},
     }

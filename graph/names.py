@@ -6,8 +6,10 @@ A URI determines its label, text and language: ``/c/en/hot_dog`` is the concept 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 from .errors import InputError
@@ -166,6 +168,14 @@ def lemmas(word: str) -> list[str]:
             candidates.append(stem[:-1])
         candidates.append(stem + replacement)
     return [c for c in dict.fromkeys(candidates) if c != word and len(c) > 1]
+
+
+def uris_digest(uris: Iterable[str]) -> str:
+    """Return 16 hex digits that identify a sequence of URIs, to detect data that was built for another graph."""
+    hasher = hashlib.sha256()
+    for uri in uris:
+        hasher.update(f"{uri}\n".encode())
+    return hasher.hexdigest()[:16]
 
 
 def surface(text: str, language: str = "en") -> str | None:

@@ -10,6 +10,7 @@ dies. One rename moves it into place. Temporary folders without a lock are delet
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -33,6 +34,12 @@ _PREFIX = ".building-"
 
 Record = dict[str, Any]
 """Size and checksums of one file: ``size`` in bytes, and ``crc32``, one number per block."""
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file in hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def record_of(path: Path) -> Record:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import hashlib
 import os
 import shutil
 import tarfile
@@ -29,6 +28,7 @@ import httpx
 import orjson
 
 from ..graph.errors import FetchError, InputError, LoadError
+from ..graph.storage import file_sha256
 from .formats import detect
 from .io import HEAD_BYTES, ByteSource
 
@@ -116,7 +116,7 @@ def local_files(name: str, directory: str | os.PathLike[str], into: str | os.Pat
 def verified(name: str, path: str | os.PathLike[str]) -> tuple[bool, str]:
     """Return whether a checksum is known for the official file ``name`` in the folder ``path``, and its sha256."""
     source = find_source(name)
-    return source.sha256 is not None, source.sha256 or sha256_of(Path(path) / source.file)
+    return source.sha256 is not None, source.sha256 or file_sha256(Path(path) / source.file)
 
 
 def _download(url: str, source: Source, target: Path, progress: Progress | None, attempts: int, pause: float) -> None:
@@ -211,7 +211,7 @@ def _problem(path: Path, source: Source) -> str | None:
     size = path.stat().st_size
     if source.size is not None and size != source.size:
         return f"has {size:,} bytes instead of {source.size:,}"
-    if source.sha256 is not None and (digest := sha256_of(path)) != source.sha256:
+    if source.sha256 is not None and (digest := file_sha256(path)) != source.sha256:
         return f"has the sha256 {digest} instead of {source.sha256}"
     if source.members:
         is_archive = zipfile.is_zipfile(path) or (_is_tar(source.file) and tarfile.is_tarfile(path))
@@ -228,12 +228,6 @@ def _problem(path: Path, source: Source) -> str | None:
     finally:
         stream.close()
     return None if detected is not None and detected.kind == source.name else f"is not {source.title}{_looks_like(path)}"
-
-
-def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _looks_like(path: Path) -> str:

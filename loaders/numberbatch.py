@@ -20,6 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from ..graph.errors import InputError, LoadError
+from ..graph.names import uris_digest
 from .formats import nothing_kept
 from .io import Line, decode, lines
 from .reader import Reader, hash64
@@ -82,15 +83,6 @@ class Vectors:
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the vectors of ``rows`` as float32, shape ``(len(rows), dimensions)``."""
         return np.asarray(self.matrix[np.asarray(rows, np.int64)], np.float32)
-
-
-def uris_digest(uris: Iterable[str]) -> str:
-    """Return 16 hexadecimal digits that identify a sequence of URIs, to detect vectors built for another graph."""
-    hasher = hashlib.sha256()
-    for uri in uris:
-        hasher.update(uri.encode())
-        hasher.update(b"\n")
-    return hasher.hexdigest()[:16]
 
 
 def build_vectors(

@@ -205,14 +205,14 @@ class BatchScoring(ABC):
     """Base class of metrics that score in batches; a single response is a batch of one.
 
     Attributes:
-        together: default batch size of a stream; affects speed only. Large batches suit encoders, which group texts of one
+        batch_size: default batch size of a stream; affects speed only. Large batches suit encoders, which group texts of one
             length; small ones let slow metrics report progress more often.
         reads_english: the metric interprets English; a response that is not an English sentence (:mod:`.text.text_check`) has no
             score.
         plugin: distribution and version that the metric comes from, part of its signature; empty for tacit's own.
     """
 
-    together: int = 1024
+    batch_size: int = 1024
     reads_english: bool = False
     plugin: str = ""
 

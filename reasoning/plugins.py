@@ -128,10 +128,10 @@ class ScorerKind(Kind):
 
     Attributes:
         summary: what its score of a tuple is.
-        together: batch size of ``tacit score-tuples``; affects speed only.
+        batch_size: batch size of ``tacit score-tuples``; affects speed only.
     """
 
-    together: int = 512
+    batch_size: int = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

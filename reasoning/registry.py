@@ -180,7 +180,7 @@ SCORER_REGISTRY: Registry[ScorerKind] = Registry(
             summary="Pointwise mutual information of head and tail under a kernel density of known triples, in nats.",
         ),
         "comet-loss": ScorerKind(
-            home="metrics.accent.scorers.language_models:make_comet_loss", together=64,
+            home="metrics.accent.scorers.language_models:make_comet_loss", batch_size=64,
             summary="The likelihood that a COMET gives the tail (table 5 of the paper).",
         ),
         "kg-bert": ScorerKind(
@@ -192,7 +192,7 @@ SCORER_REGISTRY: Registry[ScorerKind] = Registry(
             summary="The plausibility predicted by an encoder that you trained on people's labels (table 4 of the paper).",
         ),
         "llm-probe": ScorerKind(
-            home="metrics.accent.scorers.language_models:make_llm_probe", together=32,
+            home="metrics.accent.scorers.language_models:make_llm_probe", batch_size=32,
             summary="Plausibility by a probe of a language model's states, fitted to judged tuples; agrees best with people.",
         ),
     },

@@ -126,7 +126,7 @@ def score_items(
     Args:
         items: an :class:`ItemError` among them gives a row with its ``error``.
         metrics: at least one, with distinct names.
-        batch_size: items scored together, >= 1; affects speed only. By default the smallest ``together`` of the metrics, 256
+        batch_size: items scored together, >= 1; affects speed only. By default the smallest ``batch_size`` of the metrics, 256
             for those that define none.
         explain: add evidence that costs extra time, such as paths.
 
@@ -138,7 +138,7 @@ def score_items(
     if not names or len(set(names)) < len(names):
         raise InputError(f"the metrics are {names}; name at least one, and each only once")
     if batch_size is None:
-        batch_size = min(getattr(metric, "together", BATCH_SIZE) for metric in metrics)
+        batch_size = min(getattr(metric, "batch_size", BATCH_SIZE) for metric in metrics)
     if batch_size < 1:
         raise InputError(f"the batch size must be >= 1, not {batch_size}")
     return _stream(items, metrics, batch_size, explain)
@@ -175,7 +175,7 @@ def _score(batch: Sequence[Item | ItemScores], metrics: Sequence[Metric], explai
     items = {index: item for index, item in enumerate(batch) if isinstance(item, Item)}
     errors: dict[int, str] = {}
     columns: dict[str, dict[int, Score]] = {}
-    for metric in sorted(metrics, key=lambda metric: not getattr(metric, "reads_for_others", False)):
+    for metric in sorted(metrics, key=lambda metric: not getattr(metric, "scored_first", False)):
         columns[metric.name], failed = _column(metric, {at: item for at, item in items.items() if at not in errors}, explain)
         errors.update(failed)
     for index, item in enumerate(batch):

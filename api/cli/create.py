@@ -55,7 +55,7 @@ def targets(
     check_distinct(dialogues)
     for file in dialogues:
         check_files(file, output)
-    from ...reasoning.creation.dialogue_choice import Left, Limits, choose_dialogues
+    from ...reasoning.creation.dialogue_choice import DialogueLimits, Left, choose_dialogues
     from ...reasoning.creation.dialogue_choice import counts as reasons
     from ...reasoning.creation.targets import choose_targets, generator, with_speakers
     from ...reasoning.creation.tfidf import TfIdf, words_of
@@ -69,7 +69,7 @@ def targets(
             records.report()
             errors += records.faults.number
     with Meter("looking for duplicates", len(rows), noun="dialogues", quiet=quiet) as meter:
-        reasons_by_row = choose_dialogues([turns for _, turns in rows], Limits(cosine=cosine), progress=meter.add)
+        reasons_by_row = choose_dialogues([turns for _, turns in rows], DialogueLimits(cosine=cosine), progress=meter.add)
     left_out_by_reason = reasons(reasons_by_row)
     chosen = _distinct_names([row for row, reason in zip(rows, reasons_by_row, strict=True) if reason is None])
     if not chosen:

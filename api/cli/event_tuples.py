@@ -97,7 +97,7 @@ def score_tuples(
         tails = None
         if "tails" in kind.options():
             tails = resources.tails(**_picked(options, "nearest", "threshold", "comet", "remember"))
-        with waiting("opening the model", quiet=quiet or kind.together == _SCORER_BATCH):
+        with waiting("opening the model", quiet=quiet or kind.batch_size == _SCORER_BATCH):
             tuple_scorer = resources.scorer(scorer, tails=tails, **_picked(options, "model", "probe", "comet"))
         stages.end()
         its_relations = tuple_scorer.relations
@@ -105,7 +105,7 @@ def score_tuples(
         faults = Faults()
         scored, total = 0, 0.0
         with lines_to(output, apart_from=file) as write, Meter("scoring", None, noun="tuples", quiet=not shows_progress) as meter:
-            for row, score in _scores(_rows(file, relations, strict, faults), tuple_scorer, batch_size or kind.together):
+            for row, score in _scores(_rows(file, relations, strict, faults), tuple_scorer, batch_size or kind.batch_size):
                 write(_line(row, score))
                 meter.add(1)
                 if score is not None:
@@ -128,7 +128,7 @@ def _picked(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def merge_cache(graph: opts.GraphArgument, json: opts.Json = False, quiet: opts.Quiet = False) -> None:
     """Merge cached COMET tails into the graph: those that scoring generated and stored in the journal beside GRAPH."""
-    from ...reasoning.metrics.accent.tails.comet import merge_cache as merge
+    from ...reasoning.metrics.accent.tails.tail_cache import merge_cache as merge
 
     with open_store(opts.address_at(graph)) as store:
         counts = merge(store)

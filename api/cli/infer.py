@@ -285,5 +285,5 @@ def _choice_text(row: Chosen) -> str:
         mark = "*" if index in row.chosen else " "
         shares = ", ".join(f"{name} {share:+.2f}" for name, share in choice.shares.items())
         lines.append(f"{mark} {choice.score:+.2f} {choice.text} ({shares}{'; ' if choice.note else ''}{choice.note})")
-        lines += [f"        {piece.speaks}: {piece.text}" for piece in choice.evidence]
+        lines += [f"        {piece.direction}: {piece.text}" for piece in choice.evidence]
     return "\n".join(lines) + "\n"

@@ -410,7 +410,7 @@ def _files(name: str, downloads: Path, files: Path | None, mirror: str | None, q
 def _load(graph: Path, paths: dict[str, tuple[Path, ...]], quiet: bool) -> None:
     """Load the tables that the graph does not have yet, and print the reports."""
     from ...graph.embedded.integrity import DATABASE
-    from ...loaders.download import sha256_of
+    from ...graph.storage import file_sha256
 
     readers: dict[str, Callable[[str], Reader[Assertion]]] = {
         "conceptnet": loaders.read_conceptnet,
@@ -421,7 +421,7 @@ def _load(graph: Path, paths: dict[str, tuple[Path, ...]], quiet: bool) -> None:
         if (graph / DATABASE).exists():
             with open_store(Address(str(graph))) as store:
                 loaded = {entry.sha256 for entry in store.manifest().loads if entry.loader == name}
-        missing = [str(table) for table in tables if sha256_of(table) not in loaded]
+        missing = [str(table) for table in tables if file_sha256(table) not in loaded]
         if missing:
             load_files(missing, readers[name], Address(str(graph)), False, quiet, False)
         elif not quiet:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...graph.errors import DamagedInput, InputError
+from ...graph.storage import file_sha256
 from ..opening import Address, EngineName, Options, open_reasoner
 from . import LINES
 from .rows import Form, delimited_line, json_line, packed
@@ -82,8 +83,7 @@ def read_shards(
 def digest(file: str) -> str:
     """Return the sha256 of a file in hex."""
     try:
-        with Path(file).open("rb") as data:
-            return hashlib.file_digest(data, "sha256").hexdigest()
+        return file_sha256(Path(file))
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror or error}") from None
 

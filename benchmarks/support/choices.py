@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from math import comb
 from pathlib import Path
@@ -10,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from tacit.graph.questions import Instance, Question
+from tacit.graph.storage import file_sha256
 from tacit.loaders import read_cicero, read_dialogues
 from tacit.loaders.dialogues import Dialogue
-from tacit.reasoning.inference.choice_figures import MEASURES, figures, interval
+from tacit.reasoning.inference.choice_figures import MEASURES, choice_measures, interval
 from tacit.reasoning.inference.judges import FORM, form_of
 from tacit.reasoning.training.choice_head import CONTROL, Limits, clusters, without_dialogues
 
@@ -34,7 +34,7 @@ def read_instances(file: Path, but: Path | None, dialogues: int | None) -> tuple
         but: a file of dialogues; those that share a turn of six words or more with it are left out.
         dialogues: a random number of the dialogues, all without one.
     """
-    print(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}")
+    print(f"{file_sha256(file)}  {file.name}")
     rows = [instance for instance in read_cicero(file, strict=True) if isinstance(instance, Instance)]
     instances = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if but is not None:
@@ -67,7 +67,7 @@ def without_fit(instances: Sequence[Instance]) -> dict[str, Floats]:
     tables = {}
     for name, feature, sign in (("length alone", "length", 1.0), ("words of negation alone", "denials", -1.0)):
         scores = [(sign * form_of(instance.choices)[:, FORM.index(feature)]).tolist() for instance in instances]
-        tables[name] = figures(instances, scores)
+        tables[name] = choice_measures(instances, scores)
     return tables
 
 

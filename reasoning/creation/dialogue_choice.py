@@ -28,7 +28,7 @@ class Left(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DialogueLimits:
     """What a dialogue must have."""
 
     turns: tuple[int, int] = (5, 15)  # least and most turns
@@ -39,10 +39,10 @@ class Limits:
 
 
 def choose_dialogues(
-    dialogues: Sequence[Sequence[str]], limits: Limits | None = None, *, progress: Callable[[int], object] | None = None
+    dialogues: Sequence[Sequence[str]], limits: DialogueLimits | None = None, *, progress: Callable[[int], object] | None = None
 ) -> list[Left | None]:
     """Return for each dialogue the first reason for which it is left out, None for none; of duplicates the first is chosen."""
-    limits = limits or Limits()
+    limits = limits or DialogueLimits()
     if not limits.cosine > 0:
         raise InputError(f"the cosine of duplicates is {limits.cosine}; give one above 0")
     words = [[words_of(without_speaker(turn)) for turn in turns] for turns in dialogues]
@@ -65,7 +65,7 @@ def counts(reasons: Sequence[Left | None]) -> dict[str, int]:
     return {reason.value: number[reason] for reason in Left}
 
 
-def _size(words: Sequence[Sequence[str]], limits: Limits) -> Left | None:
+def _size(words: Sequence[Sequence[str]], limits: DialogueLimits) -> Left | None:
     total = sum(map(len, words))
     least, most = limits.turns
     if len(words) < least:

@@ -1,8 +1,9 @@
 """Answers to CICERO's questions about a turn, from the graph: each with the edge or the model that it comes from.
 
-The turn's events (the extractor ``rules`` of ACCENT) are looked up under the readings of the question
-(:mod:`.lookup`): the event itself in any wording, then the nearest heads, then a COMET where one is given. An answer that the
-graph does not hold is not made up: a turn without an edge has no answers.
+The turn's events (the extractor ``rules`` of ACCENT) are looked up under the relations that answer the question (:mod:`.lookup`).
+The first source with an answer counts: the event itself in any wording; where they are given, events near it by an encoder, and
+a COMET; then events with similar words. A model of ``tacit train cicero`` may add one more answer. A turn for which none of them
+has any gets no answers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..metrics.accent.tails.sources import Provenance
 from ..metrics.accent.verbalise import statement
 from ..registry import over_graph
 from .emotions import emotion_of
-from .lookup import READINGS, Hit, Lookup, Reading
+from .lookup import ANSWER_PATTERNS, EventLookup, Hit, RelationPattern
 from .trained import TrainedModel, open_trained
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class Inference:
         self,
         graph: KnowledgeGraph,
         extractor: RuleExtractor,
-        lookup: Lookup,
+        lookup: EventLookup,
         *,
         nearest: int = DEFAULT_NEAREST,
         near: TailSource | None = None,
@@ -235,52 +236,52 @@ class Inference:
         """Yield the best answers about some events: of the events themselves, then of like ones; relations take turns."""
         ranked = []
         for number, event in enumerate(events):
-            for order, reading in enumerate(READINGS[question]):
-                for rank, hit in enumerate(self.hits(event, reading)):
-                    person = 0 if question is not Question.REACTION else not_of_listener(event, reading)
-                    ranked.append(((person, -hit.likeness, rank, number, order), event, reading, hit))
+            for order, pattern in enumerate(ANSWER_PATTERNS[question]):
+                for rank, hit in enumerate(self.hits(event, pattern)):
+                    person = 0 if question is not Question.REACTION else listener_rank(event, pattern)
+                    ranked.append(((person, -hit.likeness, rank, number, order), event, pattern, hit))
         ranked.sort(key=lambda row: row[0])
         seen: set[str] = set()
-        for _, event, reading, hit in ranked:
+        for _, event, pattern, hit in ranked:
             if len(seen) == limit:
                 return
-            answer = self._answer(event, reading, hit)
+            answer = self._answer(event, pattern, hit)
             key = answer.emotion or answer.text
             if answer.text and key not in seen:
                 seen.add(key)
                 yield answer
 
-    def hits(self, event: StatedEvent, reading: Reading) -> list[Hit]:
-        """Return the answers of the first source that has any for an event under a reading."""
-        if reading.concepts:
-            return self.lookup.of_concepts(phrases_of(event), reading)
-        if result := self.lookup.exact_hits(event.text, reading):
+    def hits(self, event: StatedEvent, pattern: RelationPattern) -> list[Hit]:
+        """Return the answers of the first source that has any for an event under a relation."""
+        if pattern.concepts:
+            return self.lookup.of_concepts(phrases_of(event), pattern)
+        if result := self.lookup.exact_hits(event.text, pattern):
             return result
-        if not reading.backwards:
+        if not pattern.backwards:
             for source in self._sources:
-                [known] = source.find([Query(event.text, reading.relation)])
+                [known] = source.find([Query(event.text, pattern.relation)])
                 if known.tails:
                     return [Hit(tail.text, tail, None, tail.likeness) for tail in known.tails]
-        return self.lookup.near(event.text, reading, self.nearest) if self.nearest else []
+        return self.lookup.near(event.text, pattern, self.nearest) if self.nearest else []
 
-    def path_of(self, hit: Hit, reading: Reading) -> Path | None:
+    def path_of(self, hit: Hit, pattern: RelationPattern) -> Path | None:
         """Return the edge behind an answer; None where a model generated it."""
-        return self.provenance.path(hit.tail, reading.relation) if hit.tail is not None else hit.path
+        return self.provenance.path(hit.tail, pattern.relation) if hit.tail is not None else hit.path
 
-    def _answer(self, event: StatedEvent, reading: Reading, hit: Hit) -> Answer:
-        path = self.path_of(hit, reading)
-        relation = reading.relation if path is None else path.assertions[0].relation
-        backwards = reading.backwards if path is None or hit.tail is None else _is_backwards(path, reading, relation)
-        emotion = emotion_of(hit.text) if reading.relation in ("xReact", "oReact") else None
+    def _answer(self, event: StatedEvent, pattern: RelationPattern, hit: Hit) -> Answer:
+        path = self.path_of(hit, pattern)
+        relation = pattern.relation if path is None else path.assertions[0].relation
+        backwards = pattern.backwards if path is None or hit.tail is None else _is_backwards(path, pattern, relation)
+        emotion = emotion_of(hit.text) if pattern.relation in ("xReact", "oReact") else None
         return Answer(
-            text=hit.text if _is_phrase(hit) else worded(hit.text, reading, event),
+            text=hit.text if _is_phrase(hit) else worded(hit.text, pattern, event),
             event=event.text,
             relation=relation,
             origin="graph" if hit.tail is None else str(hit.tail.origin),
             likeness=hit.likeness,
             emotion=emotion or "",
             backwards=backwards,
-            negated=reading.negated,
+            negated=pattern.negated,
             edge=None if path is None else FoundPath(path.nodes, path.assertions),
         )
 
@@ -290,17 +291,17 @@ def _is_phrase(hit: Hit) -> bool:
     return hit.tail is None or hit.tail.source == "conceptnet"
 
 
-def _is_backwards(path: Path, reading: Reading, relation: str) -> bool:
+def _is_backwards(path: Path, pattern: RelationPattern, relation: str) -> bool:
     """Whether an edge is read from its tail to its head; ``isBefore`` is stored as ``isAfter`` of the inverse."""
-    return reading.backwards != (relation != reading.relation and path.assertions[0].head != path.nodes[0])
+    return pattern.backwards != (relation != pattern.relation and path.assertions[0].head != path.nodes[0])
 
 
-def not_of_listener(event: StatedEvent, reading: Reading) -> int:
+def listener_rank(event: StatedEvent, pattern: RelationPattern) -> int:
     """Return 0 where the reaction is the listener's, 1 where it may be, 2 where it is the speaker's."""
     first = event.people[0] if event.people else ""
     if first not in _PEOPLE:
         return 1
-    return 0 if (first == "0") != (reading.relation in OF_OTHERS) else 2
+    return 0 if (first == "0") != (pattern.relation in OF_OTHERS) else 2
 
 
 def phrases_of(event: StatedEvent) -> list[str]:
@@ -310,17 +311,17 @@ def phrases_of(event: StatedEvent) -> list[str]:
     return [*phrases, *([event.subject] if event.subject else [])]
 
 
-def worded(text: str, reading: Reading, event: StatedEvent) -> str:
+def worded(text: str, pattern: RelationPattern, event: StatedEvent) -> str:
     """Return an answer in English: a tail as a statement with the turn's participants, negated where it is read so."""
-    clause = reading.backwards or text.startswith("Person")  # a clause with a subject keeps its words
-    form = normalise(text) if clause else statement(text, reading.relation)
-    if reading.relation in FEELINGS and not reading.backwards:
+    clause = pattern.backwards or text.startswith("Person")  # a clause with a subject keeps its words
+    form = normalise(text) if clause else statement(text, pattern.relation)
+    if pattern.relation in FEELINGS and not pattern.backwards:
         form = form.replace(" is ", " feels ", 1) if form.startswith("Person") else form
     names = dict(zip(("PersonX", "PersonY", "PersonZ"), (_PEOPLE.get(who, who) for who in event.people), strict=False))
     names.setdefault("PersonX", SPEAKER)
     names.setdefault("PersonY", LISTENER if names["PersonX"] != LISTENER else SPEAKER)
     worded_form = _PERSON.sub(lambda match: names.get(match[0], SOMEONE), form)
-    return f"it is not so that {worded_form}" if reading.negated and worded_form else worded_form
+    return f"it is not so that {worded_form}" if pattern.negated and worded_form else worded_form
 
 
 def _turns(dialogue: Any) -> tuple[str, ...]:
@@ -373,7 +374,7 @@ def load_inference(
             writer.check_task("generate")
         named = None if encoder == "default" else encoder
         resources = ScorerResources(graph, encoder=named, device=device, progress=progress)
-        lookup = Lookup(graph, resources.table)
+        lookup = EventLookup(graph, resources.table)
         near = None
         if encoder is not None and nearest:
             near = NearestTails(lookup.tails, resources.vectors, limit=nearest, threshold=threshold)

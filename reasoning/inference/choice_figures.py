@@ -43,7 +43,7 @@ def number_chosen(choices: int, number: int | None = None) -> int:
     return (choices + 1) // 2 if number is None else min(number, choices)
 
 
-def figures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) -> Floats:
+def choice_measures(instances: Sequence[Instance], scores: Sequence[Sequence[float]]) -> Floats:
     """Return the measures of each instance, shape (instances, measures), in the order of :data:`MEASURES`."""
     rows = []
     for instance, values in zip(instances, scores, strict=True):

@@ -19,8 +19,9 @@ from ...graph.schema import Json, shape
 from ..base import Signature
 from ..registry import over_graph
 from .choice_figures import chosen
+from .graph_judge import EdgeEvidence, GraphJudge
 from .head import Head, Heads, open_heads, shipped_heads
-from .judges import AnswerOnly, Evidence, GraphJudge, Judge, Similarity
+from .judges import AnswerOnly, Judge, Similarity
 from .trained import TrainedModel, is_trained, open_trained
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class JudgedChoice:
     text: str
     score: float
     shares: dict[str, float]
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[EdgeEvidence, ...] = ()
     note: str = ""
 
 
@@ -131,7 +132,7 @@ class Chooser:
         """
         if number is not None and number < 1:
             raise InputError(f"the number of answers must be >= 1, not {number}")
-        grounds: list[list[tuple[Evidence, ...]]] = [[()] * len(instance.choices) for instance in instances]
+        grounds: list[list[tuple[EdgeEvidence, ...]]] = [[()] * len(instance.choices) for instance in instances]
         parts = []
         for judge in self.judges.values():
             if isinstance(judge, GraphJudge):
@@ -160,7 +161,7 @@ class Chooser:
         while batch := list(islice(rows, _BATCH)):
             yield from self.choose(batch, number)
 
-    def _judged(self, text: str, shares: Any, evidence: tuple[Evidence, ...], by_graph: bool) -> JudgedChoice:
+    def _judged(self, text: str, shares: Any, evidence: tuple[EdgeEvidence, ...], by_graph: bool) -> JudgedChoice:
         by_judge = {name: float(shares[self._owner == index].sum()) for index, name in enumerate(self.judges)}
         return JudgedChoice(text, sum(by_judge.values()), by_judge, evidence, NO_EDGE if by_graph and not evidence else "")
 
@@ -240,7 +241,7 @@ def load_chooser(
 
 
 def _default_judges(encoder: Any, model: Any, probe: Any) -> list[str]:
-    names = ["graph", "probe"] if probe is not None else ["answers", "graph"]  # a probe has learnt what answers knows
+    names = ["graph", "probe"] if probe is not None else ["answers", "graph"]  # a probe is influenced by the form of choices too
     if model is not None and probe is None:
         names.append("trained" if is_trained(model) else "yes-no")
     return names + ["similarity"] * (encoder is not None)
@@ -258,7 +259,7 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
     if name in _CAUSAL_JUDGES:
         from ..models.causal_lm import CausalModel, open_causal
         from ..models.linear_probe import Probe
-        from .judges import PROBE, Likelihood, ProbeJudge, YesNo
+        from .language_judges import PROBE, Likelihood, ProbeJudge, YesNo
 
         own = not isinstance(model, CausalModel)
 

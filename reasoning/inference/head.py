@@ -76,8 +76,8 @@ class Heads:
     def head(self, features: Sequence[str]) -> Head:
         """Return the head for some judges' features, ``judge.feature``.
 
-        The features of a judge that was not fitted are log-odds and have the weight 1. The others then have the weights that they
-        have beside ``answers``, since what reads a dialogue with its choices knows the form of the choices too.
+        The features of a judge that was not fitted are log-odds and have the weight 1. The others then have the weights that were
+        fitted together with ``answers``, since a model that reads the choices is influenced by their form, as ``answers`` is.
         """
         judges = list(dict.fromkeys(name.partition(".")[0] for name in features))
         known = [judge for judge in judges if judge in self.weights]

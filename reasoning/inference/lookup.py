@@ -1,8 +1,9 @@
-"""What the graph says of an event under a reading: of the event itself, read forwards or backwards, and of the nearest heads.
+"""Looks up the answers of the graph to a question about an event: those of the event itself, then those of the nearest heads.
 
-Forwards, the tail sources of ACCENT answer (:mod:`tacit.reasoning.metrics.accent.tails`). Backwards the table of events is
-searched by its tails. The nearest heads are those with the most words in common, weighted by their rarity, so that no model is
-needed; an encoder finds nearer ones (``NearestTails``).
+A relation may be followed from head to tail or back. Forwards, the tail sources of ACCENT answer
+(:mod:`tacit.reasoning.metrics.accent.tails`). Backwards the table of events is searched by its tails. The nearest heads are those
+with the most words in common, weighted by their rarity, so that no model is needed; an encoder finds nearer ones
+(``NearestTails``).
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from ..metrics.accent.tails.event_table import EventTable
 from ..metrics.accent.tails.sources import GraphTails
 
 NEAR, WITHIN = 0.6, 0.35
-"""Lowest cosine of words at which a head counts as near, and at which one counts that says less: ``PersonX studies`` of
-``PersonX studies in the library``."""
+"""Lowest cosine of the words of an event and a head for the head to be used: of any head, and of one whose words are all in the
+event, such as ``PersonX studies`` for ``PersonX studies in the library``."""
 
 _WORD = re.compile(r"[\w']+")
 _DENIALS = frozenset(("not", "never", "n't"))
@@ -51,7 +52,7 @@ class Hit(NamedTuple):
     likeness: float
 
 
-class Lookup:
+class EventLookup:
     """Looks events up in one graph and its table of events."""
 
     def __init__(self, graph: KnowledgeGraph, table: EventTable) -> None:
@@ -59,26 +60,26 @@ class Lookup:
         self.graph = graph
         self.table = table
         self.tails = GraphTails(table)
-        self._concepts: LruCache[tuple[str, Reading], list[Hit]] = LruCache(_CACHE_SIZE)
+        self._concepts: LruCache[tuple[str, RelationPattern], list[Hit]] = LruCache(_CACHE_SIZE)
 
-    def exact_hits(self, event: str, reading: Reading) -> list[Hit]:
+    def exact_hits(self, event: str, pattern: RelationPattern) -> list[Hit]:
         """Return what the graph says of the event itself, whatever its wording, strongest first."""
-        if not reading.backwards:
+        if not pattern.backwards:
             for head in self.tails.heads(event):
-                if tails := self.tails.of(head, reading.relation, Origin.GRAPH, 1.0):
+                if tails := self.tails.of(head, pattern.relation, Origin.GRAPH, 1.0):
                     return [Hit(tail.text, tail, None, 1.0) for tail in tails]
             return []
-        return self._from_tail(comparison_key(event, reading.relation), reading, 1.0)
+        return self._from_tail(comparison_key(event, pattern.relation), pattern, 1.0)
 
-    def near(self, event: str, reading: Reading, limit: int) -> list[Hit]:
+    def near(self, event: str, pattern: RelationPattern, limit: int) -> list[Hit]:
         """Return what the graph says of the ``limit`` events nearest to ``event`` by their words that have an answer."""
         result: list[Hit] = []
         events = 0
-        for number, likeness in self._near(event, backwards=reading.backwards):
-            if reading.backwards:
-                more = self._from_tail(self._tail_keys[number], reading, likeness)
+        for number, likeness in self._near(event, backwards=pattern.backwards):
+            if pattern.backwards:
+                more = self._from_tail(self._tail_keys[number], pattern, likeness)
             else:
-                tails = self.tails.of(number, reading.relation, Origin.NEAREST, likeness)
+                tails = self.tails.of(number, pattern.relation, Origin.NEAREST, likeness)
                 more = [Hit(tail.text, tail, None, likeness) for tail in tails]
             result += more
             events += bool(more)
@@ -86,25 +87,25 @@ class Lookup:
                 break
         return result
 
-    def of_concepts(self, phrases: Sequence[str], reading: Reading) -> list[Hit]:
+    def of_concepts(self, phrases: Sequence[str], pattern: RelationPattern) -> list[Hit]:
         """Return the ends of ConceptNet's edges at the first of ``phrases`` that is a concept with such an edge."""
         uris = [uri for uri in self.graph.resolve(phrases) if uri is not None]
         for uri in dict.fromkeys(uris):
-            hits = self._concepts.get((uri, reading))
+            hits = self._concepts.get((uri, pattern))
             if hits is None:
-                hits = list(self._edges(uri, reading))
-                self._concepts.put((uri, reading), hits)
+                hits = list(self._edges(uri, pattern))
+                self._concepts.put((uri, pattern), hits)
             if hits:
                 return hits
         return []
 
-    def _edges(self, uri: str, reading: Reading) -> Iterator[Hit]:
-        neighbours = [neighbour.uri for neighbour in self.graph.neighbours(uri, 1, None, [reading.relation])]
-        ends = (neighbours, [uri]) if reading.backwards else ([uri], neighbours)
+    def _edges(self, uri: str, pattern: RelationPattern) -> Iterator[Hit]:
+        neighbours = [neighbour.uri for neighbour in self.graph.neighbours(uri, 1, None, [pattern.relation])]
+        ends = (neighbours, [uri]) if pattern.backwards else ([uri], neighbours)
         for path in self.graph.triples_between(*ends) if neighbours else ():
             [edge] = path.assertions
-            if edge.relation == reading.relation and edge.head == path.nodes[0]:
-                yield Hit(text_of(edge.head if reading.backwards else edge.tail), None, path, 1.0)
+            if edge.relation == pattern.relation and edge.head == path.nodes[0]:
+                yield Hit(text_of(edge.head if pattern.backwards else edge.tail), None, path, 1.0)
 
     def word_similarity(self, first: str, second: str) -> float:
         """Return the cosine of the words of two texts, in 0..1, without persons and "the speaker"."""
@@ -115,7 +116,7 @@ class Lookup:
     @cached_property
     def _by_tail(self) -> dict[tuple[str, str], list[tuple[int, int]]]:
         """Heads and rows by relation and comparison key of the tail, for the relations that are read backwards."""
-        relations = {reading.relation for readings in READINGS.values() for reading in readings if reading.backwards}
+        relations = {pattern.relation for patterns in ANSWER_PATTERNS.values() for pattern in patterns if pattern.backwards}
         rows_by_tail: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
         keys: dict[tuple[int, str], str] = {}
         for relation in sorted(relations & set(self.table.relations)):
@@ -130,11 +131,11 @@ class Lookup:
                     rows_by_tail[relation, key].append((head, index))
         return dict(rows_by_tail)
 
-    def _from_tail(self, key: str, reading: Reading, likeness: float) -> list[Hit]:
+    def _from_tail(self, key: str, pattern: RelationPattern, likeness: float) -> list[Hit]:
         """Return the heads whose tail under the relation has this key, in the order of the table."""
         hits = []
-        for head, index in self._by_tail.get((reading.relation, key), ()):
-            row = self.table.rows(head, reading.relation)[index]
+        for head, index in self._by_tail.get((pattern.relation, key), ()):
+            row = self.table.rows(head, pattern.relation)[index]
             origin = Origin.GRAPH if likeness == 1.0 else Origin.NEAREST
             name, source = self.table.heads[head], self.table.sources[row.source]
             tail = KnownTail(self.table.tails[row.tail], self.table.forms[row.form], origin, name, likeness, source)
@@ -179,8 +180,8 @@ class _WordIndex:
         self._numbers: dict[str, NDArray[np.int64]] = {word: np.array(numbers, np.int64) for word, numbers in indices.items()}
 
     def near(self, key: str) -> list[tuple[int, float]]:
-        """Return the near keys, nearest first; denied ones for a denied key alone, and none that says less about the same
-        event."""
+        """Return the near keys, nearest first; negated keys for a negated key only. A key whose words are all in ``key`` needs a
+        lower cosine if it has the same verb."""
         words = _words(key)
         length = self._norm(words)
         if not length:
@@ -238,7 +239,7 @@ def _base(word: str) -> str:
 # also `isAfter` of the inverse; answers show the edge as the graph has it.
 
 
-class Reading(NamedTuple):
+class RelationPattern(NamedTuple):
     """A relation that answers a question."""
 
     relation: str  # its name
@@ -247,30 +248,30 @@ class Reading(NamedTuple):
     concepts: bool = False  # it joins concepts of ConceptNet, not events
 
 
-READINGS: Mapping[Question, tuple[Reading, ...]] = MappingProxyType(
+ANSWER_PATTERNS: Mapping[Question, tuple[RelationPattern, ...]] = MappingProxyType(
     {
         Question.CAUSE: (
-            Reading("xReason"), Reading("Causes", backwards=True), Reading("xEffect", backwards=True), Reading("isAfter"),
-            Reading("Causes", backwards=True, concepts=True),
+            RelationPattern("xReason"), RelationPattern("Causes", backwards=True), RelationPattern("xEffect", backwards=True),
+            RelationPattern("isAfter"), RelationPattern("Causes", backwards=True, concepts=True),
         ),
         Question.SUBSEQUENT: (
-            Reading("xEffect"), Reading("oEffect"), Reading("xWant"), Reading("oWant"), Reading("isBefore"),
-            Reading("isAfter", backwards=True), Reading("HasSubEvent"),
+            RelationPattern("xEffect"), RelationPattern("oEffect"), RelationPattern("xWant"), RelationPattern("oWant"),
+            RelationPattern("isBefore"), RelationPattern("isAfter", backwards=True), RelationPattern("HasSubEvent"),
         ),
-        Question.PREREQUISITE: (Reading("xNeed"), Reading("HinderedBy", negated=True)),
-        Question.MOTIVATION: (Reading("xIntent"), Reading("Desires", concepts=True)),
-        Question.REACTION: (Reading("oReact"), Reading("xReact")),
+        Question.PREREQUISITE: (RelationPattern("xNeed"), RelationPattern("HinderedBy", negated=True)),
+        Question.MOTIVATION: (RelationPattern("xIntent"), RelationPattern("Desires", concepts=True)),
+        Question.REACTION: (RelationPattern("oReact"), RelationPattern("xReact")),
     }
 )  # fmt: skip
-"""The readings of each question, the most direct ones first."""
+"""The patterns whose answers fit each question, the most direct ones first."""
 
-AGAINST: Mapping[Question, tuple[Reading, ...]] = MappingProxyType(
+OPPOSING_PATTERNS: Mapping[Question, tuple[RelationPattern, ...]] = MappingProxyType(
     {
-        Question.CAUSE: (Reading("HinderedBy"), Reading("NotCauses", backwards=True, concepts=True)),
-        Question.SUBSEQUENT: (Reading("HinderedBy"), Reading("NotDesires", concepts=True)),
-        Question.PREREQUISITE: (Reading("HinderedBy"),),
-        Question.MOTIVATION: (Reading("HinderedBy"), Reading("NotDesires", concepts=True)),
+        Question.CAUSE: (RelationPattern("HinderedBy"), RelationPattern("NotCauses", backwards=True, concepts=True)),
+        Question.SUBSEQUENT: (RelationPattern("HinderedBy"), RelationPattern("NotDesires", concepts=True)),
+        Question.PREREQUISITE: (RelationPattern("HinderedBy"),),
+        Question.MOTIVATION: (RelationPattern("HinderedBy"), RelationPattern("NotDesires", concepts=True)),
         Question.REACTION: (),
     }
 )  # fmt: skip
-"""The readings that speak against an answer: what the graph says keeps the event from happening, or is not wanted."""
+"""The patterns that contradict an answer: what the graph says keeps the event from happening, or is not wanted."""

@@ -15,7 +15,7 @@ from ...graph.errors import ModelError
 from ...graph.questions import Instance, Question
 from ..models.cross_encoder import tokens_of, with_new_head
 from ..models.hub import ModelFiles, find_model, is_seq2seq, need, open_config, open_model
-from ..models.writers import CausalWriter, Limits, Seq2SeqWriter, open_writer
+from ..models.writers import CausalWriter, GenerationLimits, Seq2SeqWriter, open_writer
 from .inputs import Fits, choice_input, question_input, written_choices
 
 RECORD = "cicero.json"
@@ -172,9 +172,9 @@ def open_for(files: ModelFiles, record: Record, *, device: str | None = None, se
             return ScoringEncoder(*with_new_head(files, 1, device, seed))
         return ScoringEncoder(*open_model("AutoModelForSequenceClassification", files, device=device, dtype="float32"))
     if record.task == "generate":
-        return open_writer(files, device=device, limits=Limits(record.source + 8, SHORTEST, LONGEST))
+        return open_writer(files, device=device, limits=GenerationLimits(record.source + 8, SHORTEST, LONGEST))
     # Right choices often share bigrams with each other, so a model that chooses must be free to repeat them.
-    return open_writer(files, device=device, limits=Limits(record.source + 8, 1, CHOICES_LONGEST, no_repeat=0))
+    return open_writer(files, device=device, limits=GenerationLimits(record.source + 8, 1, CHOICES_LONGEST, no_repeat=0))
 
 
 def open_trained(model: str | Path, *, device: str | None = None) -> TrainedModel:

@@ -67,7 +67,7 @@ NO_BACKGROUND = "the graph has no word of everyday English talk, so that nearnes
 _PATHS = 100  # most shortest paths between two concepts, of which the most specific one is chosen
 
 
-class Found(NamedTuple):
+class HistoryMention(NamedTuple):
     """A concept of the history: the turn that mentions it last, and its mention there."""
 
     turn: int
@@ -95,7 +95,7 @@ class _ItemConcepts(NamedTuple):
     """An item's concepts."""
 
     response: Sequence[Mention]  # the first mention of each concept of the response
-    history: dict[str, Found]  # the latest mention of each concept of the history
+    history: dict[str, HistoryMention]  # the latest mention of each concept of the history
     nearest: Sequence[_Nearest]  # the nearest history concepts of each response concept
 
 
@@ -226,7 +226,7 @@ class Grounding(BatchScoring):
         self,
         mention: Mention,
         nearest: _Nearest,
-        known: dict[str, Found],
+        known: dict[str, HistoryMention],
         reach: dict[Near, float],
         part: float,
         edges: _Edges | None,
@@ -281,12 +281,12 @@ def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
     return list(first.values())
 
 
-def latest_mentions(history: Sequence[Sequence[Mention]]) -> dict[str, Found]:
+def latest_mentions(history: Sequence[Sequence[Mention]]) -> dict[str, HistoryMention]:
     """Return the latest mention of each concept of the history, the latest turn first, from left to right within a turn."""
-    latest: dict[str, Found] = {}
+    latest: dict[str, HistoryMention] = {}
     for turn in range(len(history) - 1, -1, -1):
         for mention in history[turn]:
-            latest.setdefault(mention.concept, Found(turn, mention))
+            latest.setdefault(mention.concept, HistoryMention(turn, mention))
     return latest
 
 

@@ -79,7 +79,7 @@ _WORD = re.compile(r"\S+")
 _MOST_WORDS = 40
 
 
-class Reading(NamedTuple):
+class Prediction(NamedTuple):
     """What the language model makes of a response.
 
     Attributes:
@@ -91,8 +91,8 @@ class Reading(NamedTuple):
     gain: float | None
 
 
-_readings: LruCache[tuple[str, str, str | Probe, Pair], Reading] = LruCache(_CACHE_SIZE)
-"""Readings by signature, device, probe and pair, so that ``judgement`` and ``overall`` read each response once."""
+_predictions: LruCache[tuple[str, str, str | Probe, Pair], Prediction] = LruCache(_CACHE_SIZE)
+"""Predictions by signature, device, probe and pair, so that ``judgement`` and ``overall`` read each response once."""
 
 
 class Judgement(BatchScoring):
@@ -100,14 +100,14 @@ class Judgement(BatchScoring):
 
     name = "judgement"
     reads_english = True
-    together = 32
+    batch_size = 32
 
     def __init__(self, causal: CausalModel, probe: Probe, claims: GraphClaims | None = None, *, gains: bool = False) -> None:
         """Read the states of ``causal``; layers above the probe's are removed unless the probe weighs the log-odds of yes.
 
         Args:
             claims: finds the assertions of a graph that are added to the evidence; None for no such evidence.
-            gains: keep all layers, which the gain of a :class:`Reading` needs.
+            gains: keep all layers, which the gain of a :class:`Prediction` needs.
 
         Raises:
             ModelError: the probe was trained on another model.
@@ -126,14 +126,14 @@ class Judgement(BatchScoring):
         signature = self.signature
         pairs = [pair_of(item) for item in items]
         judged = [pair for pair in pairs if pair[0]]
-        readings = iter(self.readings(judged))
+        predictions = iter(self.predictions(judged))
         claims = iter(self.claims.of(judged) if explain and self.claims is not None else [()] * len(judged))
         scores = []
         for pair in pairs:
             if not pair[0]:
                 scores.append(no_score(NO_HISTORY, signature))
                 continue
-            log_odds = next(readings).log_odds
+            log_odds = next(predictions).log_odds
             value = float(expit(log_odds))
             pieces: tuple[Piece, ...] = ()
             if explain:
@@ -142,8 +142,8 @@ class Judgement(BatchScoring):
             scores.append(Score(value, Evidence(pieces), signature))
         return scores
 
-    def readings(self, pairs: Sequence[Pair], *, gains: bool = False) -> list[Reading]:
-        """Return the reading of each response; equal pairs are read once by all metrics with this probe.
+    def predictions(self, pairs: Sequence[Pair], *, gains: bool = False) -> list[Prediction]:
+        """Return the prediction for each response; equal pairs are read once by all metrics with this probe.
 
         Args:
             gains: read the gain too, which needs all layers and takes about a quarter more time.
@@ -152,15 +152,15 @@ class Judgement(BatchScoring):
             ModelError: the model's output is not finite, its context is too short, or its chat template cannot be used.
         """
         with self.prompt.causal.lock:
-            known = {pair: _readings.get((*self._reader, pair)) for pair in pairs}
-            fresh = [pair for pair, reading in known.items() if reading is None or (gains and reading.gain is None)]
+            known = {pair: _predictions.get((*self._reader, pair)) for pair in pairs}
+            fresh = [pair for pair, prediction in known.items() if prediction is None or (gains and prediction.gain is None)]
             if fresh:
                 states = self.prompt.read(fresh, [self.probe.layer], margins=bool(self.probe.yes), gains=gains)
                 log_odds = self.probe.log_odds(states.hidden[:, 0], states.margins).tolist()
                 for pair, odds, gain in zip(fresh, log_odds, states.gains.tolist(), strict=True):
-                    known[pair] = fresh_reading = Reading(odds, gain if gains else None)
-                    _readings.put((*self._reader, pair), fresh_reading)
-        return [reading for pair in pairs if (reading := known[pair]) is not None]
+                    known[pair] = fresh_prediction = Prediction(odds, gain if gains else None)
+                    _predictions.put((*self._reader, pair), fresh_prediction)
+        return [prediction for pair in pairs if (prediction := known[pair]) is not None]
 
     def _effects(self, pair: Pair, whole: float) -> tuple[Piece, ...]:
         """Return how much each turn and each word of the response adds to the log-odds, the largest effect first.
@@ -172,12 +172,12 @@ class Judgement(BatchScoring):
         words = list(_WORD.finditer(response))[:_MOST_WORDS]
         cut = [(*turns[:index], _LEFT_OUT, *turns[index + 1 :]) for index in range(len(turns))]
         without = [f"{response[: word.start()].rstrip()} {response[word.end() :].lstrip()}".strip() for word in words]
-        readings = self.readings([*((left, response) for left in cut), *((turns, left) for left in without)])
+        predictions = self.predictions([*((left, response) for left in cut), *((turns, left) for left in without)])
         names = [f"turn {number}{', the last one,' if number == len(turns) else ''}" for number in range(1, len(turns) + 1)]
         names += [f'"{word[0]}"' for word in words]
         effects = [
-            Piece("part", whole - reading.log_odds, 0.0, name=f"{name} adds")
-            for name, reading in zip(names, readings, strict=True)
+            Piece("part", whole - prediction.log_odds, 0.0, name=f"{name} adds")
+            for name, prediction in zip(names, predictions, strict=True)
         ]
         return tuple(sorted(effects, key=lambda piece: -abs(piece.value)))
 

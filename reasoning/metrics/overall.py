@@ -1,8 +1,8 @@
 """The metric ``overall``: three parts in one number, which agrees with people better than each alone.
 
-The first part is the log-odds of ``judgement``: does the response make sense to a language model? The second is the log-odds of
-``coherence``: does it keep to the subject and repeat nothing? The third is the gain: how much likelier, per token, the turns make
-the response for the same language model (their pointwise mutual information divided by the number of tokens). The gain is limited
+The first part is the log-odds of ``judgement`` that the response makes sense. The second is the log-odds of ``coherence`` that it
+follows from the history. The third is the gain: how much likelier, per token, the turns make the response for the same language
+model (their pointwise mutual information divided by the number of tokens). The gain is limited
 to its mean over true responses, since repetitions have the largest gains. Each part is standardised by its mean and standard
 deviation over true and random responses of Topical-Chat, and the value is their mean, in which ``judgement`` counts twice. The
 unit is therefore a standard deviation of such responses; 0 is their average. No rating was fitted.
@@ -21,7 +21,7 @@ from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from .coherence.checkpoint import Checkpoint
 from .coherence.metric import Coherence
 from .coherence.metric import make as make_coherence
-from .judgement import NO_HISTORY, Judgement, Reading, open_judgement, pair_of
+from .judgement import NO_HISTORY, Judgement, Prediction, open_judgement, pair_of
 
 VERSION = 3
 
@@ -50,16 +50,16 @@ _BIAS = -sum(scale.mean * scale.slope for scale in (JUDGEMENT, COHERENCE, GAIN))
 
 
 class Overall(BatchScoring):
-    """The metric over two others and the gain of the first one's readings; see :func:`make`."""
+    """The metric over two others and the gain of the first one's predictions; see :func:`make`."""
 
     name = "overall"
     reads_english = True
-    reads_for_others = True
-    """Scored before other metrics: ``judgement`` beside it then takes log-odds from its readings and reads nothing again."""
+    scored_first = True
+    """``judgement`` beside it then takes the log-odds that were predicted for this metric."""
 
     def __init__(self, judgement: Judgement, coherence: Coherence) -> None:
         self.judgement, self.coherence = judgement, coherence
-        self.together = judgement.together
+        self.batch_size = judgement.batch_size
 
     def own_signature(self) -> Signature:
         """Return what either metric depends on, without their references."""
@@ -69,18 +69,18 @@ class Overall(BatchScoring):
     def score_checked(self, items: Sequence[Item], explain: bool) -> list[Score]:
         signature = self.signature
         pairs = [pair_of(item) for item in items]
-        readings = iter(self.judgement.readings([pair for pair in pairs if pair[0]], gains=True))
-        judged = self.judgement.score_checked(items, True) if explain else [None] * len(items)  # its readings are cached by now
+        predictions = iter(self.judgement.predictions([pair for pair in pairs if pair[0]], gains=True))
+        judged = self.judgement.score_checked(items, True) if explain else [None] * len(items)  # from cached predictions
         coherent = self.coherence.score_checked(items, explain)
         return [
-            _combined(next(readings), coherence, judgement, signature) if pair[0] else no_score(NO_HISTORY, signature)
+            _combined(next(predictions), coherence, judgement, signature) if pair[0] else no_score(NO_HISTORY, signature)
             for pair, coherence, judgement in zip(pairs, coherent, judged, strict=True)
         ]
 
 
-def _combined(reading: Reading, coherence: Score, judgement: Score | None, signature: Signature) -> Score:
+def _combined(prediction: Prediction, coherence: Score, judgement: Score | None, signature: Signature) -> Score:
     """Return the score of one response; ``judgement`` is its score with the evidence, None for no evidence."""
-    odds, gain = reading.log_odds, min(reading.gain or 0.0, GAIN_LIMIT)
+    odds, gain = prediction.log_odds, min(prediction.gain or 0.0, GAIN_LIMIT)
     limited = " (the limit)" if gain == GAIN_LIMIT else ""
     value = _BIAS + odds * JUDGEMENT.slope + coherence.value * COHERENCE.slope + gain * GAIN.slope
     if judgement is None:

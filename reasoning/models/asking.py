@@ -99,14 +99,14 @@ class YesNoPrompt:
         tokens = [row[:_REPLY_TOKENS] for row in self.causal.tokens([reply for _, reply in distinct])]
         start, after = template_tokens(self.causal, self.template)
         rows = [(number[text], [*row, *after]) for (text, _), row in zip(distinct, tokens, strict=True)]
-        counted: list[int] = []
+        targets: list[int] = []
         if without is not None:
             alone = list(dict.fromkeys(tuple(row) for row in tokens if row))
-            counted = [len(row) for row in (*tokens, *alone)]
+            targets = [len(row) for row in (*tokens, *alone)]
             rows += [(len(prefixes), list(row)) for row in alone]
             prefixes += self.causal.tokens([without])
         yes, no = self.answers if margins else ((), ())
-        ends = self._reader.ends(start, prefixes, rows, layers, [*yes, *no], counted)
+        ends = self._reader.ends(start, prefixes, rows, layers, [*yes, *no], targets)
         odds = gains = np.full(len(distinct), np.nan)
         if margins:
             logits = ends.logits[: len(distinct)]

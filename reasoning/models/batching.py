@@ -55,6 +55,6 @@ def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[NDArray[np.int64], 
     return ids, inside
 
 
-def counted(inside: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.bool_]:
+def target_mask(inside: NDArray[np.bool_], starts: Sequence[int]) -> NDArray[np.bool_]:
     """Return which tokens after the first count, shape (rows, longest - 1): those of a row from its start on."""
     return (np.arange(1, inside.shape[1]) >= np.array(starts)[:, None]) & inside[:, 1:]

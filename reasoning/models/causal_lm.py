@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
-from .batching import batches_by_length, counted, padded
+from .batching import batches_by_length, padded, target_mask
 from .hub import ModelFiles, extra_of, find_model, need, open_model, tokens_a_batch
 
 DEFAULT_MODEL = "microsoft/DialoGPT-large"
@@ -168,7 +168,7 @@ class CausalModel:
             yield [sequences[index] for index in indices]
 
     def _losses(self, batch: Sequence[_Sequence]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the loss of every counted token of one padded batch, and the index of its sequence."""
+        """Return the loss of every target token of one padded batch, and the index of its sequence."""
         with self._torch.inference_mode():
             losses, owners = self.nats([one.ids for one in batch], [one.start for one in batch])
         found: NDArray[np.float64] = losses.double().cpu().numpy()
@@ -184,14 +184,14 @@ class CausalModel:
         """Return the loss of each token of each row from its start on, as a tensor, and the index of its row."""
         torch, device = self._torch, self.model.device
         ids, inside = padded(rows, self.end)
-        targets = counted(inside, starts)
+        targets = target_mask(inside, starts)
         tokens = torch.from_numpy(ids).to(device)
         mask = None if inside.all() else torch.from_numpy(inside.astype(np.int64)).to(device)
         states = self.body(input_ids=tokens, attention_mask=mask, use_cache=False)[0]
         return self.nats_of(states, tokens, targets), np.repeat(np.arange(len(rows)), targets.sum(1))
 
     def nats_of(self, states: Any, tokens: Any, targets: NDArray[np.bool_]) -> Any:
-        """Return the loss of the ``targets`` (see :func:`counted`), given the hidden states of all tokens."""
+        """Return the loss of the ``targets`` (see :func:`target_mask`), given the hidden states of all tokens."""
         wanted = self._torch.from_numpy(targets).to(tokens.device)
         return self.losses_of(states[:, :-1][wanted], tokens[:, 1:][wanted])
 

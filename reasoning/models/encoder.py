@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError, ModelError
+from ...graph.storage import file_sha256
 from ..lru_cache import LruCache
 from .batching import batches_by_length, padded
 from .hub import SENTENCE_FILES, ModelFiles, extra_of, find_model, is_cached, need, open_model, tokens_a_batch, weight_files
@@ -45,19 +46,19 @@ class TextEncoder:
     """A sentence encoder with a cache; see :func:`open_encoder`. Thread-safe."""
 
     def __init__(
-        self, files: ModelFiles, model: Any, tokenizer: Any, reading: Reading, *, batch_tokens: int, cache_size: int,
+        self, files: ModelFiles, model: Any, tokenizer: Any, settings: EncoderSettings, *, batch_tokens: int, cache_size: int,
     ) -> None:  # fmt: skip
         self.files = files
         self.model = model
         self.tokenizer = tokenizer
-        self.reading = reading
+        self.settings = settings
         self.batch_tokens = batch_tokens
         self._torch = need("torch", "neural")
         self._cache: LruCache[str, Vectors] = LruCache(cache_size)
         self._lock = threading.Lock()
         limit = getattr(tokenizer, "model_max_length", _NO_LIMIT)
         own = limit if limit < _NO_LIMIT else getattr(model.config, "max_position_embeddings", _POSITIONS)
-        self.length = int(min(reading.length or own, own))
+        self.length = int(min(settings.length or own, own))
         self._width = int(model.config.hidden_size)
         self.pad = tokenizer.pad_token_id or 0
 
@@ -67,12 +68,12 @@ class TextEncoder:
 
         The files are read on first use.
         """
-        return content_digest(self.files.folder, self.reading)
+        return content_digest(self.files.folder, self.settings)
 
     @property
     def dimension(self) -> int:
         """Length of a sentence embedding, d."""
-        return self._width * len(self.reading.modes)
+        return self._width * len(self.settings.modes)
 
     @property
     def width(self) -> int:
@@ -86,7 +87,7 @@ class TextEncoder:
     def sentences(self, pooled: Vectors) -> Vectors:
         """Return the sentence embeddings, shape (n, dimension), computed from rows of :meth:`pooled`."""
         parts = np.split(pooled, len(POOLED), axis=1)
-        vectors = np.concatenate([parts[POOLED.index(mode)] for mode in self.reading.modes], axis=1)
+        vectors = np.concatenate([parts[POOLED.index(mode)] for mode in self.settings.modes], axis=1)
         unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return unit
 
@@ -120,7 +121,7 @@ class TextEncoder:
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, at least one for each."""
-        prepared = [text.strip().lower() if self.reading.lower else text.strip() for text in texts]
+        prepared = [text.strip().lower() if self.settings.lower else text.strip() for text in texts]
         try:
             ids = self.tokenizer(prepared, truncation=True, max_length=self.length, verbose=False)["input_ids"]
         except (TypeError, UnicodeEncodeError) as error:
@@ -180,10 +181,10 @@ def open_encoder(
     key = (str(files.folder.resolve()), device)
     with _opening:
         if key not in _opened:
-            reading = read_modules(files)
+            settings = read_modules(files)
             opened, tokenizer = open_model("AutoModel", files, device=device, dtype="float32")
             _opened[key] = TextEncoder(
-                files, opened, tokenizer, reading, batch_tokens=tokens_a_batch(batch_tokens, opened), cache_size=cache_size
+                files, opened, tokenizer, settings, batch_tokens=tokens_a_batch(batch_tokens, opened), cache_size=cache_size
             )
         _opened[key].grow(cache_size)
         return _opened[key]
@@ -228,7 +229,7 @@ def _checked(files: ModelFiles) -> ModelFiles:
     """Return ``files`` if weights and tokenizer have the published checksums."""
     for name, expected in DEFAULT_FILES.items():
         path = files.folder / name
-        if not path.is_file() or file_sha256(path) != expected:
+        if not path.is_file() or cached_sha256(path) != expected:
             raise ModelError(
                 f"{name} in {str(files.folder)!r} is not the file of {DEFAULT_ENCODER} (sha256 {expected[:12]}...); "
                 "delete that folder and fetch it again, or name an encoder of your own"
@@ -253,7 +254,7 @@ _TOKENIZERS = ("vocab.txt", "vocab.json", "merges.txt", "*.model")
 _IDLE_KEYS = {"_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"}
 
 
-class Reading(NamedTuple):
+class EncoderSettings(NamedTuple):
     """How a model's folder says that texts are read: kinds of pooling, most tokens, and whether in lower case."""
 
     modes: tuple[str, ...] = ("mean",)
@@ -261,7 +262,7 @@ class Reading(NamedTuple):
     lower: bool = False
 
 
-def read_modules(files: ModelFiles) -> Reading:
+def read_modules(files: ModelFiles) -> EncoderSettings:
     """Return the pooling that a model's folder configures; mean pooling for a folder that transformers saved."""
     modules = _json(files.folder / "modules.json", files) or []
     modes: tuple[str, ...] = ("mean",)
@@ -277,7 +278,7 @@ def read_modules(files: ModelFiles) -> Reading:
     if unknown:
         raise ModelError(f"the encoder {files.requested!r} pools by {unknown[0]!r}, which is not supported; give another encoder")
     settings = _json(files.folder / "sentence_bert_config.json", files) or {}
-    return Reading(modes, settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
+    return EncoderSettings(modes, settings.get("max_seq_length"), bool(settings.get("do_lower_case")))
 
 
 def _modes(config: dict[str, Any]) -> tuple[str, ...]:
@@ -287,29 +288,28 @@ def _modes(config: dict[str, Any]) -> tuple[str, ...]:
     return ("mean",) if modes == ("mean_sqrt_len_tokens",) else modes
 
 
-def content_digest(folder: Path, reading: Reading) -> str:
+def content_digest(folder: Path, settings: EncoderSettings) -> str:
     """Return 12 hex digits of what determines an encoder's output, without names, versions and paths in its settings."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     known = {key: value for key, value in config.items() if key not in _IDLE_KEYS}
-    hasher = hashlib.sha256(json.dumps([known, reading], sort_keys=True).encode())
+    hasher = hashlib.sha256(json.dumps([known, settings], sort_keys=True).encode())
     tokenizer = folder / "tokenizer.json"
     parts = [tokenizer] if tokenizer.exists() else sorted(path for pattern in _TOKENIZERS for path in folder.glob(pattern))
     for path in (*parts, *weight_files(folder)):
         hasher.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-        hasher.update(bytes.fromhex(file_sha256(path)))
+        hasher.update(bytes.fromhex(cached_sha256(path)))
     return hasher.hexdigest()[:12]
 
 
-def file_sha256(path: Path) -> str:
+def cached_sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hex digits, cached by size and time of change."""
     stat = path.stat()
-    return _file_sha256(path.resolve(), stat.st_size, stat.st_mtime_ns)
+    return _sha256(path.resolve(), stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _file_sha256(path: Path, size: int, changed: int) -> str:  # noqa: ARG001
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sha256(path: Path, size: int, changed: int) -> str:  # noqa: ARG001
+    return file_sha256(path)
 
 
 def _json(path: Path, files: ModelFiles) -> Any:

@@ -36,7 +36,6 @@ _SETTINGS = (
 SENTENCE_FILES = ("modules.json", "sentence_bert_config.json", "[0-9]_*/config.json")
 _WEIGHTS = ("*.safetensors", "*.bin")  # the second only when there is no file of the first kind
 _SECONDS = 5.0  # timeout of the first request to the hub
-_BLOCK = 1 << 20
 
 _quieting = threading.RLock()
 
@@ -59,8 +58,7 @@ class ModelFiles:
         for path in [self.folder / self.gguf] if self.gguf else _files(self.folder):
             hasher.update(f"{'gguf' if self.gguf else path.name}\0{path.stat().st_size}\0".encode())
             with path.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    hasher.update(block)
+                hashlib.file_digest(file, lambda: hasher)
         return hasher.hexdigest()[:12]
 
     @property

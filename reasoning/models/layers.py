@@ -57,7 +57,7 @@ def _stack(model: Any) -> tuple[str, Any]:
     raise InputError(f"no list of layers is found in a {type(model).__name__}; give another model")
 
 
-def learn_on_top(model: Any, number: int) -> dict[str, Any]:
+def train_top_layers_only(model: Any, number: int) -> dict[str, Any]:
     """Make the :func:`top_layers` of a model trainable and freeze the rest; return these layers."""
     learning = top_layers(model, number)
     model.requires_grad_(False)

@@ -36,7 +36,7 @@ class Ends(NamedTuple):
     Attributes:
         states: hidden states of the requested layers, float32, shape (texts, layers, width).
         logits: of the requested tokens, float64, shape (texts, tokens).
-        losses: sums over the counted tokens, in nats, >= 0, shape (texts,); 0 where none is counted.
+        losses: sums over the target tokens, in nats, >= 0, shape (texts,); 0 without any.
     """
 
     states: NDArray[np.float32]
@@ -62,7 +62,7 @@ class PackedReader:
         rows: Continued,
         layers: Sequence[int],
         tokens: Sequence[int] = (),
-        counted: Sequence[int] = (),
+        targets: Sequence[int] = (),
     ) -> Ends:
         """Return states and logits at the end of texts, and losses of their tokens.
 
@@ -72,7 +72,7 @@ class PackedReader:
             rows: the texts.
             layers: from 1, the one nearest to the input.
             tokens: whose logits are wanted, for the token that follows.
-            counted: for each row the number of its first tokens whose losses are summed; empty for none. A token must precede
+            targets: for each row the number of its first tokens whose losses are summed; empty for none. A token must precede
                 each row, in its prefix or in ``start``.
 
         Raises:
@@ -90,8 +90,8 @@ class PackedReader:
                     states[batch.indices, column] = outputs[layer][0, ends].float().cpu().numpy()
                 if len(tokens):
                     logits[batch.indices] = causal.logits_of(batch.states[ends], tokens).cpu().numpy()
-                if counted:
-                    losses[batch.indices] = self._losses(batch, [rows[index][1][: counted[index]] for index in batch.indices])
+                if targets:
+                    losses[batch.indices] = self._losses(batch, [rows[index][1][: targets[index]] for index in batch.indices])
         for values in (states, logits, losses):
             causal.check_finite(values)
         return Ends(states, logits, losses)

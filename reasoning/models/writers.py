@@ -20,8 +20,8 @@ MAX_LENGTH = 64
 IGNORED = -100
 
 
-class Limits(NamedTuple):
-    """Limits of a writer, in tokens; the defaults are those of COMET."""
+class GenerationLimits(NamedTuple):
+    """GenerationLimits of a writer, in tokens; the defaults are those of COMET."""
 
     prompt: int = MAX_LENGTH  # most that are read
     shortest: int = 0  # shortest, longest: least and most that are generated
@@ -30,7 +30,7 @@ class Limits(NamedTuple):
     early_stopping: bool = False  # of a sequence-to-sequence model's beam search
 
 
-COMET_LIMITS = Limits()
+COMET_LIMITS = GenerationLimits()
 
 
 class Writer(Protocol):
@@ -49,7 +49,7 @@ class Writer(Protocol):
 class Seq2SeqWriter:
     """A sequence-to-sequence model: its encoder reads the prompt, its decoder generates the tail."""
 
-    def __init__(self, model: Any, tokenizer: Any, limits: Limits = COMET_LIMITS) -> None:
+    def __init__(self, model: Any, tokenizer: Any, limits: GenerationLimits = COMET_LIMITS) -> None:
         self.model, self.tokenizer, self._limits = model, tokenizer, limits
         self._torch = need("torch", "neural")
         self._end = missing_end(tokenizer)
@@ -91,7 +91,7 @@ class Seq2SeqWriter:
 class CausalWriter:
     """A causal language model, which continues the prompt."""
 
-    def __init__(self, causal: CausalModel, limits: Limits = COMET_LIMITS) -> None:
+    def __init__(self, causal: CausalModel, limits: GenerationLimits = COMET_LIMITS) -> None:
         """Wrap a model; a continuation has at most half of its positions."""
         self.causal, self.model, self.tokenizer = causal, causal.model, causal.tokenizer
         self._torch = need("torch", "neural")
@@ -166,7 +166,9 @@ class _Unrepeated:
         return self._rule(input_ids[:, self._start :], scores)
 
 
-def open_writer(files: ModelFiles, *, device: str | None, limits: Limits = COMET_LIMITS) -> Seq2SeqWriter | CausalWriter:
+def open_writer(
+    files: ModelFiles, *, device: str | None, limits: GenerationLimits = COMET_LIMITS
+) -> Seq2SeqWriter | CausalWriter:
     """Open a model in float32, as sequence-to-sequence or causal by its configuration."""
     if is_seq2seq(files):
         return Seq2SeqWriter(*open_model("AutoModelForSeq2SeqLM", files, device=device, dtype="float32"), limits)

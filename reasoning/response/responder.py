@@ -75,7 +75,7 @@ class Perplexity:
         return low, high
 
 
-def coded(model: CausalModel, turns: Sequence[Turn], longest: int = LONGEST) -> list[tuple[tuple[int, ...], int]]:
+def encode_turns(model: CausalModel, turns: Sequence[Turn], longest: int = LONGEST) -> list[tuple[tuple[int, ...], int]]:
     """Return the token ids of each turn after its history, and the index of the turn's first token.
 
     A turn ends with a line break, and is cut at its end to half of ``longest`` (or of the model's length, if that is less); its
@@ -103,7 +103,7 @@ def measure(
     torch = need("torch", "neural")
     nats, tokens = np.zeros(len(turns)), np.zeros(len(turns), dtype=np.int64)
     for start in range(0, len(turns), _AT_ONCE):
-        rows = coded(model, turns[start : start + _AT_ONCE], longest)
+        rows = encode_turns(model, turns[start : start + _AT_ONCE], longest)
         for batch in batches_by_length([len(ids) for ids, _ in rows], model.batch_tokens):
             with torch.inference_mode():
                 losses, owners = model.nats([rows[index][0] for index in batch], [rows[index][1] for index in batch])
@@ -170,11 +170,11 @@ class Responder:
         responses: dict[tuple[int, int], str] = {}
         for start in range(0, len(jobs), self._batch_size):
             batch = jobs[start : start + self._batch_size]
-            chances = [_Chances(self.seed, prompts[index], number) for index, number in batch]
-            responses.update(zip(batch, self._sample([ids[index] for index, _ in batch], chances), strict=True))
+            noises = [_SampleNoise(self.seed, prompts[index], number) for index, number in batch]
+            responses.update(zip(batch, self._sample([ids[index] for index, _ in batch], noises), strict=True))
         return [tuple(responses[index, number] for number in range(samples)) for index in range(len(prompts))]
 
-    def _sample(self, prompts: Sequence[tuple[int, ...]], chances: Sequence[_Chances]) -> list[str]:
+    def _sample(self, prompts: Sequence[tuple[int, ...]], noises: Sequence[_SampleNoise]) -> list[str]:
         """Sample a response after each prompt, token by token, all rows together."""
         torch, device = self._torch, self.model.model.device
         rows: list[list[int]] = [[] for _ in prompts]
@@ -192,7 +192,7 @@ class Responder:
                 logits = self._logits(out.logits[:, -1])
                 drawn = []
                 for index, row in zip(live, logits, strict=True):
-                    noise = chances[index].gumbel(len(row))
+                    noise = noises[index].gumbel(len(row))
                     token = self._draw(row, noise, _CLOSE)
                     drawn.append(self._sample_next_token((*prompts[index], *rows[index]), noise) if token is None else token)
                     rows[index].append(drawn[-1])
@@ -245,7 +245,7 @@ class Responder:
         return text.partition("\n")[0]
 
 
-class _Chances:
+class _SampleNoise:
     """The random numbers of one sample."""
 
     def __init__(self, seed: int, prompt: str, number: int) -> None:

@@ -33,7 +33,7 @@ _LISTED: tuple[Rule, ...] = (
 )
 
 
-def turned(text: str) -> str:
+def exchange_persons(text: str) -> str:
     """Return ``text`` with first and second person exchanged, ``you`` and its forms in lower case; empty where it has neither."""
     words = re.split(r"([\w'’]+)", text)
     changed = [_like(word, _TURN.get(word.lower().replace("’", "'"), word)) for word in words]

@@ -22,7 +22,7 @@ from ...graph.item import Item
 from ..metrics.accent.events import RELATIONS
 from ..metrics.accent.extractors.t5 import NONE, answer, prompt, within
 from ..models.hub import find_model, open_model
-from ..models.writers import Limits, Seq2SeqWriter
+from ..models.writers import GenerationLimits, Seq2SeqWriter
 from .card import again, render
 from .checkpoints import checkpoints_of
 from .loop import CARD, Plan, Progress, check_output, digest_of, fit, write_model
@@ -50,7 +50,7 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedExtractor:
     """The record of a training run."""
 
     model: str  # the model that was fine-tuned
@@ -95,7 +95,7 @@ def train_extractor(
     device: str | None = None,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Trained:
+) -> TrainedExtractor:
     """Fine-tune the sequence-to-sequence ``model`` on tuples and write it to ``output`` with its card, or continue such a run."""
     folder = Path(output)
     check_output(folder, model, RECORD, "an extractor")
@@ -114,7 +114,7 @@ def train_extractor(
     steps = steps_an_epoch * recipe.epochs
     plan = Plan(steps, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, evaluate_every=steps_an_epoch)
     data = {"examples": digest_of([(example.source, example.target) for example in examples]), "model": files.digest}
-    writer = Seq2SeqWriter(opened, tokenizer, Limits(2 * recipe.max_length, longest=recipe.max_length))
+    writer = Seq2SeqWriter(opened, tokenizer, GenerationLimits(2 * recipe.max_length, longest=recipe.max_length))
 
     def loss_of(batch: Sequence[int], _: np.random.Generator) -> Any:
         chosen = [examples[number] for number in batch]
@@ -123,7 +123,7 @@ def train_extractor(
     state = fit(opened, loss_of, len(examples), plan, checkpoints_of(folder), data=data, progress=progress)
     loss = state.curve[-1]["loss"]
     empty = sum(example.target == NONE for example in examples)
-    values = asdict(Trained(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest=""))
+    values = asdict(TrainedExtractor(files.name, len(rows), len(examples) - empty, empty, loss, asdict(recipe), digest=""))
     known = {"command": "tacit train accent", "files": (), **(facts or {})}
 
     def texts(saved: Path) -> dict[str, str]:
@@ -135,4 +135,4 @@ def train_extractor(
         return {CARD: card, RECORD: json.dumps(values, indent=1) + "\n"}
 
     write_model(opened, tokenizer, texts, folder)
-    return Trained(**values)
+    return TrainedExtractor(**values)

@@ -5,7 +5,6 @@ A card begins with the metadata that the Hugging Face Hub reads, so that a model
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shlex
@@ -16,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...graph.storage import file_sha256
 from .recipe import (
     ChoiceHeadRecipe,
     ChoiceProbeRecipe,
@@ -29,7 +29,7 @@ from .recipe import (
 
 if TYPE_CHECKING:
     from ..inference.head import Heads
-    from ..metrics.accent.scorers.compact import Compact
+    from ..metrics.accent.scorers.retrieval_model import RetrievalModel
     from ..metrics.commonsense.regressor import Regressor
     from ..metrics.grade.checkpoint import Checkpoint
     from ..models.linear_probe import Probe
@@ -120,7 +120,7 @@ def licence_text(name: str) -> str:
 def write_card(folder: Path, result: Evaluation, *, seed: int, max_steps: int, files: Sequence[Path]) -> None:
     """Write ``README.md``, ``LICENSE`` and ``scores.json`` into the pipeline's ``folder``."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    sums = [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]
+    sums = [(path.name, file_sha256(path)) for path in files]
     versions = {name: version(name) for name in ("spacy", "thinc", "numpy")}
     card = render("pipeline", **asdict(result), seed=seed, max_steps=max_steps, versions=versions, size=size, files=sums)
     (folder / "README.md").write_text(card, encoding="utf-8")
@@ -201,7 +201,7 @@ def grade_card(checkpoint: Checkpoint, *, path: str) -> str:
     )  # fmt: skip
 
 
-def retriever_card(model: Compact, size: int) -> str:
+def retriever_card(model: RetrievalModel, size: int) -> str:
     """Return the card of a retriever whose file has ``size`` bytes, as Markdown."""
     facts = model.facts
     settings = {field.name: facts[field.name] for field in fields(RetrieverRecipe) if field.name in facts}

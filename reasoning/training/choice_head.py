@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance, without_speaker
-from ..inference.choice_figures import figures, interval
+from ..inference.choice_figures import choice_measures, interval
 from ..inference.head import Head, Heads, centred, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
@@ -267,7 +267,7 @@ def train_heads(
 
 def _figures(instances: Sequence[Instance], groups: Places, scores: Sequence[Sequence[float]]) -> dict[str, list[float]]:
     """Return exact matches and pair AUC, each with its interval over groups."""
-    measures = figures(instances, scores)
+    measures = choice_measures(instances, scores)
     names = [str(group) for group in groups.tolist()]
     return {
         name: [round(value, 4) for value in interval(measures[:, index], names)] for name, index in (("exact", 1), ("auc", 4))

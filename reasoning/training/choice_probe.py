@@ -11,7 +11,7 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance
-from ..inference.judges import PROBE, ChoicePrompt
+from ..inference.language_judges import PROBE, ChoicePrompt
 from ..models.asking import States
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers

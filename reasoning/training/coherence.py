@@ -7,9 +7,7 @@ switched off, scored by parts that were trained without the corpus it comes from
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.item import Item
+from ...graph.storage import file_sha256
 from ..metrics.coherence.associations import FILES, LEAST_COUNT, AssociationGraph, terms_of, write_graph
 from ..metrics.coherence.checkpoint import (
     ASSOCIATIONS,
@@ -29,18 +28,15 @@ from ..metrics.coherence.checkpoint import (
     HEAD,
     HEADER,
     PARTS,
-    TURNS,
     VERSION,
     Floats,
-    SelectionHead,
     load_head,
 )
 from ..metrics.coherence.parts import Association, Part, Repetition, Selection, Similarity
 from ..models.encoder import TextEncoder
-from ..models.hub import need
-from .corpora import Dialogue, counted, encoded, hold_out
-from .loop import Plan, fit
-from .recipe import CoherenceRecipe, HeadRecipe
+from .corpora import Dialogue, cumulative, hold_out, pooled_vectors
+from .recipe import CoherenceRecipe
+from .selection_head import train_head
 
 # Associations: which terms of a turn are followed by which terms of the next turn.
 
@@ -50,7 +46,6 @@ Pair = tuple[str, str]
 LEAST_WEIGHT = 0.5
 
 _ROWS = 2_000
-_ROWS_AT_ONCE = 8_192
 
 
 @dataclass(frozen=True)
@@ -152,7 +147,7 @@ class Contrasts:
 
 
 @dataclass(frozen=True)
-class Measured:
+class PartValues:
     """Scores of the parts on contrasts, shape (n, parts); together the contrasts have ``weight`` in the regression."""
 
     features: Matrix
@@ -183,7 +178,7 @@ def contrasts(dialogues: Sequence[Dialogue], copies: float, random: np.random.Ge
 
 def measure(
     drawn: Contrasts, parts: Mapping[str, Part], weight: float, progress: Callable[[int], object] | None = None
-) -> Measured:
+) -> PartValues:
     """Score contrasts by every part; ``progress`` is called with numbers of responses."""
     columns = []
     for start in range(0, len(drawn.items), _WEIGHED_AT_ONCE):
@@ -191,16 +186,16 @@ def measure(
         columns.append(np.array([[response.value for response in part.measure(block, False)] for part in parts.values()]).T)
         if progress is not None:
             progress(len(block))
-    return Measured(np.concatenate(columns), drawn.labels, weight)
+    return PartValues(np.concatenate(columns), drawn.labels, weight)
 
 
-def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[str, dict[str, float]]:
+def fit_weights(groups: Sequence[PartValues], similarity_factor: float = 1.0) -> dict[str, dict[str, float]]:
     """Fit the regression over the parts; return the log-odds' bias and weights, by the names of the parts joined with ``+``.
 
-    Parts that were trained on dialogues fit those of other kinds less well than the regression finds, while similarity has learnt
-    from none of them. So its weight may be multiplied by ``similarity_factor``; then a second regression fits the bias, the scale
-    of the weighted sum and the weight of repetition to the same contrasts. The score remains the log-odds, and copies, which are
-    as similar as can be, stay below true responses.
+    On dialogues of other kinds the trained parts separate less well than on these, while similarity is not trained on dialogues.
+    So its weight may be multiplied by ``similarity_factor``; then a second regression fits the bias, the scale of the weighted
+    sum and the weight of repetition to the same contrasts, so that the score remains the log-odds and copies of the last turn,
+    which have the highest similarity, stay below true responses.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -223,7 +218,7 @@ def weigh(groups: Sequence[Measured], similarity_factor: float = 1.0) -> dict[st
     return {"+".join(PARTS): {"bias": float(bias), **dict(zip(PARTS, slopes.tolist(), strict=True))}}
 
 
-def areas(groups: Sequence[Measured]) -> dict[str, float]:
+def part_aucs(groups: Sequence[PartValues]) -> dict[str, float]:
     """Return the area under the ROC curve of each part alone, the mean over ``groups``."""
     from sklearn.metrics import roc_auc_score
 
@@ -266,30 +261,31 @@ def train_coherence(
     recipe.check()
     random = np.random.default_rng(recipe.seed)
     splits = hold_out(corpora, random)
-    learnt = {name: split.learnt for name, split in splits.items()}
-    turns = _Turns(learnt, encoder, recipe.max_pairs, random, checkpoints, progress)
+    train = {name: split.train for name, split in splits.items()}
+    turns = _Turns(train, encoder, recipe.max_pairs, random, checkpoints, progress)
     trainer = _Trainer(turns, encoder, recipe, checkpoints, progress)
     parts, sums = trainer.parts(list(splits), folder, "")
     held_contrasts = {name: contrasts(split.held_out, recipe.copy_share, random) for name, split in splits.items()}
 
-    count = counted(progress, "weighing the parts", sum(len(held_out.items) for held_out in held_contrasts.values()))
-    near = [measure(held_out, parts, 1 / len(held_contrasts), count) for held_out in held_contrasts.values()]
-    far: list[Measured] = []
+    count = cumulative(progress, "weighing the parts", sum(len(held_out.items) for held_out in held_contrasts.values()))
+    measured = [measure(held_out, parts, 1 / len(held_contrasts), count) for held_out in held_contrasts.values()]
+    cross_corpus: list[PartValues] = []
     for name, held_out in held_contrasts.items() if recipe.cross_corpus_weights and len(held_contrasts) > 1 else ():
         with tempfile.TemporaryDirectory() as scratch:
             other_parts, _ = trainer.parts([corpus for corpus in splits if corpus != name], Path(scratch), f" without {name}")
-            count = counted(progress, f"weighing the parts without {name}", len(held_out.items))
-            far.append(measure(held_out, other_parts, 1 / len(held_contrasts), count))
-    counts = {name: {"learnt from": _sizes(split.learnt), "weighed on": _sizes(split.held_out)} for name, split in splits.items()}
+            count = cumulative(progress, f"weighing the parts without {name}", len(held_out.items))
+            cross_corpus.append(measure(held_out, other_parts, 1 / len(held_contrasts), count))
+    counts = {name: {"learnt from": _sizes(split.train), "weighed on": _sizes(split.held_out)} for name, split in splits.items()}
     graph = AssociationGraph(folder / ASSOCIATIONS)
     header = {
         "format": FORMAT, "version": VERSION, "files": sums,
         "encoder": {"id": encoder_id, "signature": dict(parts["selection"].depends)["encoder"]},
-        "weights": weigh([*near, *far], recipe.similarity_factor),
+        "weights": fit_weights([*measured, *cross_corpus], recipe.similarity_factor),
         "facts": {
             **(facts or {}), "seed": recipe.seed, "settings": asdict(recipe), "corpora": counts, "terms": len(graph),
             "edges": graph.edges, "contrasts": sum(len(held_out.items) for held_out in held_contrasts.values()),
-            "areas": areas(near), "areas of parts trained without the corpus": areas(far) if far else None,
+            "areas": part_aucs(measured),
+            "areas of parts trained without the corpus": part_aucs(cross_corpus) if cross_corpus else None,
         },
     }  # fmt: skip
     (folder / HEADER).write_text(json.dumps(header, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
@@ -301,22 +297,22 @@ class _Turns:
 
     def __init__(
         self,
-        learnt: Mapping[str, Sequence[Dialogue]],
+        dialogues: Mapping[str, Sequence[Dialogue]],
         encoder: TextEncoder,
         limit: int,
         random: np.random.Generator,
         checkpoints: Path | None,
         progress: Progress,
     ) -> None:
-        self.learnt = learnt
-        dialogues_of_corpora = [(name, turns) for name, dialogues in learnt.items() for turns in dialogues]
+        self.dialogues = dialogues
+        dialogues_of_corpora = [(name, turns) for name, corpus in dialogues.items() for turns in corpus]
         positions = [
             (dialogue, number) for dialogue, (_, turns) in enumerate(dialogues_of_corpora) for number in range(1, len(turns))
         ]
         if len(positions) > limit:
             positions = [positions[index] for index in np.sort(random.choice(len(positions), limit, replace=False)).tolist()]
         texts: dict[str, int] = {}
-        rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in learnt}
+        rows: dict[str, list[tuple[int, int, int]]] = {name: [] for name in dialogues}
         for dialogue, number in positions:
             name, turns = dialogues_of_corpora[dialogue]
             before = texts.setdefault(turns[number - 2], len(texts)) if number > 1 else -1
@@ -324,7 +320,7 @@ class _Turns:
             rows[name].append((last, before, response))
         self.texts = list(texts)
         self.rows = {name: np.array(corpus_rows, dtype=np.int64).reshape(-1, 3) for name, corpus_rows in rows.items()}
-        self.vectors = encoded(self.texts, encoder, checkpoints, counted(progress, "encoding", len(self.texts)))
+        self.vectors = pooled_vectors(self.texts, encoder, checkpoints, cumulative(progress, "encoding", len(self.texts)))
 
 
 class _Trainer:
@@ -339,13 +335,13 @@ class _Trainer:
     def parts(self, names: Sequence[str], folder: Path, label: str) -> tuple[dict[str, Part], dict[str, str]]:
         """Train on the corpora ``names`` and write the result into ``folder``; return the parts, and the sha256 of the files."""
         recipe = self._recipe
-        pairs = [pair for name in names for turns in self._turns.learnt[name] for pair in pairwise(turns)]
-        counted = count_associations(
+        pairs = [pair for name in names for turns in self._turns.dialogues[name] for pair in pairwise(turns)]
+        associations = count_associations(
             pairs, terms=recipe.terms, edges=recipe.edges,
             progress=lambda done, total: self._progress("counting" + label, done, total),
         )  # fmt: skip
         (folder / ASSOCIATIONS).mkdir()
-        write_graph(folder / ASSOCIATIONS, counted.terms, counted.edges)
+        write_graph(folder / ASSOCIATIONS, associations.terms, associations.edges)
         graph = AssociationGraph(folder / ASSOCIATIONS)
         rows = np.concatenate([self._turns.rows[name] for name in names])
         head = train_head(
@@ -360,134 +356,8 @@ class _Trainer:
             "similarity": Similarity(self._encoder), "association": Association(graph, ""),
             "selection": Selection(self._encoder, rounded_head, ""), "repetition": Repetition(),
         }  # fmt: skip
-        return parts, {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+        return parts, {name: file_sha256(folder / name) for name in files}
 
 
 def _sizes(dialogues: Sequence[Dialogue]) -> dict[str, int]:
     return {"dialogues": len(dialogues), "pairs": sum(len(turns) - 1 for turns in dialogues)}
-
-
-# Training the response selection head of `coherence`: two towers over pooled vectors of a frozen encoder.
-#
-# Within a batch, every context must select its own response among all responses of the batch, and every response its own
-# context (InfoNCE, van den Oord et al., 2018, in both directions as in Radford et al., 2021). A response that occurs twice in
-# the batch is not a negative of itself.
-
-Halves = NDArray[np.float16]
-
-
-def train_head(
-    vectors: Halves,
-    rows: Rows,
-    checkpoints: Path | None = None,
-    *,
-    seed: int = 0,
-    settings: HeadRecipe | None = None,
-    progress: Callable[[int, int], object] | None = None,
-) -> SelectionHead:
-    """Train a head on pooled vectors, shape (texts, d); ``rows`` of them, shape (pairs, 3), are last turn, turn before,
-    response. An interrupted training is continued from its state in ``checkpoints``."""
-    torch = need("torch", "neural")
-    settings = settings or HeadRecipe()
-    mean, scale = _moments(vectors)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        towers = Towers(mean, scale, settings)
-    if len(rows):
-
-        def loss(batch: Sequence[int], _: np.random.Generator) -> Any:
-            triples = rows[batch]
-            return towers.loss([_standard(towers, vectors, triples[:, column]) for column in range(3)], triples)
-
-        size = min(settings.batch, len(rows))
-        plan = Plan(settings.epochs * -(-len(rows) // size), size, settings.rate, seed, schedule="cosine", clip=0)
-        fit(
-            towers.module, loss, len(rows), plan, checkpoints, groups=towers.groups(settings.rate),
-            data=[asdict(settings), hashlib.sha256(vectors.tobytes() + rows.tobytes()).hexdigest()],
-            progress=None if progress is None else lambda step, steps, _: progress(step, steps),
-        )  # fmt: skip
-    return towers.head()
-
-
-def _standard(towers: Towers, vectors: Halves, rows: Rows) -> Any:
-    """Standardised vectors of texts; zeros for row -1."""
-    standardised = (vectors[np.maximum(rows, 0)].astype(np.float32) - towers.mean) / towers.scale
-    standardised[rows < 0] = 0
-    return towers.torch.from_numpy(standardised)
-
-
-def _moments(vectors: Halves) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Mean and standard deviation of each column."""
-    total, squares = np.zeros(vectors.shape[1]), np.zeros(vectors.shape[1])
-    for start in range(0, len(vectors), _ROWS_AT_ONCE):
-        part = vectors[start : start + _ROWS_AT_ONCE].astype(np.float64)
-        total += part.sum(axis=0)
-        squares += (part**2).sum(axis=0)
-    mean = total / max(len(vectors), 1)
-    deviation = np.sqrt(np.maximum(squares / max(len(vectors), 1) - mean**2, 0)) + 1e-3
-    return mean.astype(np.float32), deviation.astype(np.float32)
-
-
-# The towers and their loss.
-
-Rows = NDArray[np.int64]
-
-_TEMPERATURE = 0.05
-_SHARPEST = 100.0
-
-
-class Towers:
-    """The linear maps of context and response, and the temperature of the softmax."""
-
-    def __init__(self, mean: Floats, scale: Floats, settings: HeadRecipe) -> None:
-        """Initialise at random with torch's seed; ``mean`` and ``scale`` are of pooled vectors, shape (d,)."""
-        self.torch, self.settings = need("torch", "neural"), settings
-        self.mean, self.scale = mean, scale
-        nn, size = self.torch.nn, len(mean)
-        self.context = nn.Linear(TURNS * size, settings.width)
-        self.response = nn.Linear(size, settings.width)
-        self.sharpness = nn.Parameter(self.torch.tensor(math.log(1 / _TEMPERATURE)))
-        self.module = nn.ModuleList([self.context, self.response, nn.ParameterList([self.sharpness])])
-
-    def weights(self) -> list[Any]:
-        """The weights of all maps, without the temperature."""
-        return [weight for module in (self.context, self.response) for weight in module.parameters()]
-
-    def groups(self, rate: float) -> list[dict[str, Any]]:
-        """The parameter groups for AdamW, with the highest learning rate ``rate``."""
-        return [
-            {"params": self.weights(), "lr": rate, "weight_decay": self.settings.decay},
-            {"params": [self.sharpness], "lr": rate, "weight_decay": 0.0},
-        ]
-
-    def loss(self, texts: Sequence[Any], rows: Rows) -> Any:
-        """Return the loss of a batch of n pairs.
-
-        ``texts`` are standardised pooled vectors of last turns, turns before them (zeros for none) and responses, each of shape
-        (n, d); ``rows`` a number for each of these texts, -1 for a missing one, shape (n, 3).
-        """
-        torch, functional = self.torch, self.torch.nn.functional
-        last, before, response = texts
-        size, device = len(rows), last.device
-        contexts = self._unit(self.context, torch.cat([last, before], dim=1))
-        responses = self._unit(self.response, response)
-        logits = contexts @ responses.T * self.sharpness.exp().clamp(max=_SHARPEST)
-        twins = rows[:, 2][:, None] == rows[:, 2][None, :]
-        logits = logits.masked_fill(torch.from_numpy(twins & ~np.eye(size, dtype=bool)).to(device), float("-inf"))
-        right = torch.arange(size, device=device)
-        return (functional.cross_entropy(logits, right) + functional.cross_entropy(logits.T, right)) / 2
-
-    def _unit(self, linear: Any, vectors: Any) -> Any:
-        """Unit vectors in the common space, with dropout."""
-        functional = self.torch.nn.functional
-        return functional.normalize(linear(functional.dropout(vectors, self.settings.dropout)), dim=1)
-
-    def head(self) -> SelectionHead:
-        """Return the trained head."""
-
-        def array(weight: Any) -> Floats:
-            result: Floats = weight.detach().cpu().numpy()
-            return result
-
-        context, response = ((array(layer.weight).T.copy(), array(layer.bias).copy()) for layer in (self.context, self.response))
-        return SelectionHead(self.mean, self.scale, *context, *response)

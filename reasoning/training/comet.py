@@ -21,7 +21,7 @@ from ..metrics.accent.scorers.kgbert import MAX_LENGTH, classifier_input
 from ..metrics.accent.tails.comet import GENERATE, SOME_EVENT, prompt_of
 from ..models.cross_encoder import with_new_head
 from ..models.hub import find_model, need, quiet
-from ..models.layers import learn_on_top
+from ..models.layers import train_top_layers_only
 from ..models.writers import CausalWriter, Seq2SeqWriter, open_writer
 from .card import render
 from .loop import CARD, NOTHING_TO_LEARN, Plan, Progress, base_name, check_output, digest_of, run_training, write_model
@@ -88,7 +88,7 @@ def _train_top_layers(writer: Seq2SeqWriter | CausalWriter, layers: int | None) 
         return
     if isinstance(writer, Seq2SeqWriter):
         raise InputError("layers applies to causal models; leave it out for a sequence-to-sequence model")
-    learn_on_top(writer.model, layers)
+    train_top_layers_only(writer.model, layers)
 
 
 def _comet_loss(

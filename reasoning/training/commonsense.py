@@ -70,7 +70,7 @@ class Contrasted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedRegressor:
     """A model with its evaluation: ``rows`` hold the agreement of predictions for unseen responses with ratings, by dataset."""
 
     model: Regressor
@@ -87,7 +87,7 @@ def train_commonsense(
     checkpoints: Path | None = None,
     facts: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Trained:
+) -> TrainedRegressor:
     """Evaluate and train a regressor on ``rated``, at least thirty responses with finite ratings on one scale.
 
     The settings of ``features`` are not taken from the recipe; by default the evaluation has ten folds by conversation. Features
@@ -119,7 +119,7 @@ def train_commonsense(
         "resamples": recipe.resamples, "scores": [row.to_dict() for row in rows], **_sources(features),
         "versions": {name: version(name) for name in _PACKAGES}, **(facts or {}),
     }  # fmt: skip
-    return Trained(replace(model, facts=known), rows, predictions, known["conversations"])
+    return TrainedRegressor(replace(model, facts=known), rows, predictions, known["conversations"])
 
 
 def divide(items: Sequence[tuple[Sequence[str], str]], recipe: CommonsenseRecipe) -> tuple[Places, list[Round]]:

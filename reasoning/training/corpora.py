@@ -31,7 +31,7 @@ _SPLITS = re.compile(r"([-_.](train|valid|validation|dev|test|freq|rare|part)?[-
 class Split(NamedTuple):
     """A corpus, split into dialogues to train on and held-out ones."""
 
-    learnt: list[Dialogue]
+    train: list[Dialogue]
     held_out: list[Dialogue]
 
 
@@ -97,13 +97,13 @@ def hold_out(corpora: Mapping[str, Sequence[Dialogue]], random: np.random.Genera
     return splits
 
 
-def to_learn(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
+def training_dialogues(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> dict[str, list[Dialogue]]:
     """Return the dialogues that :func:`hold_out` does not hold out under ``seed``.
 
     Raises:
         InputError: as :func:`hold_out`.
     """
-    return {name: split.learnt for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
+    return {name: split.train for name, split in hold_out(corpora, np.random.default_rng(seed)).items()}
 
 
 def _normalised(text: str) -> str:
@@ -160,7 +160,7 @@ def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> 
 # Vectors of turns.
 
 
-def encoded(
+def pooled_vectors(
     texts: Sequence[str], encoder: TextEncoder, folder: Path | None = None, count: Callable[[int], object] | None = None
 ) -> NDArray[np.float16]:
     """Return pooled vectors in half precision, shape (texts, 3 * width), from batches of similar length in random order.
@@ -184,8 +184,8 @@ def _pooled(texts: Sequence[str], encoder: TextEncoder) -> dict[str, Any]:
     return {"pooled": encoder.pooled(texts, keep=False).astype(np.float16)}
 
 
-def counted(progress: Callable[[str, int, int], object], stage: str, total: int) -> Callable[[int], None]:
-    """Return a callback for increments, which calls ``progress`` with the stage, their sum and the total."""
+def cumulative(progress: Callable[[str, int, int], object], stage: str, total: int) -> Callable[[int], None]:
+    """Return a callback for increments, which calls ``progress`` with the stage, their cumulative sum and the total."""
     done = 0
 
     def count(number: int) -> None:

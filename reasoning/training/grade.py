@@ -28,7 +28,7 @@ from ..models.hub import find_model, open_model
 from ..text.language import Analyser
 from ..text.linking import Linker
 from . import loop
-from .corpora import counted, encoded
+from .corpora import cumulative, pooled_vectors
 from .grade_data import (
     Material,
     Pairs,
@@ -128,7 +128,7 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedGrade:
     """The result of a training: a checkpoint that is not saved yet, the training state, and the tokenizer of a tuned encoder."""
 
     checkpoint: Checkpoint
@@ -145,7 +145,7 @@ def train_grade(
     *,
     device: str = "cpu",
     facts: Mapping[str, Any] | None = None,
-) -> Trained:
+) -> TrainedGrade:
     """Train GRADE on dialogues; judged ones must have been removed.
 
     Args:
@@ -162,10 +162,10 @@ def train_grade(
     )  # fmt: skip
     pairs = make_pairs(dialogues, config.turns, limit=recipe.pairs, seed=recipe.seed)
     key = _key(pairs, sources, config, recipe)
-    vectors = encoded(pairs.texts, encoder, folder, counted(progress, "encoding turns", len(pairs.texts)))
+    vectors = pooled_vectors(pairs.texts, encoder, folder, cumulative(progress, "encoding turns", len(pairs.texts)))
     linker = Linker(sources.graph, sources.analyser, pos=POS, max_words=1, cache_size=1000)
-    learnt = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
-    finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in learnt], config, progress)
+    train_rows = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
+    finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in train_rows], config, progress)
     dialogues_used = len(set(pairs.dialogue.tolist()))
     candidates = _candidates(pairs, vectors, encoder, recipe, progress)
     material = Material(
@@ -197,7 +197,7 @@ def train_grade(
         of_concepts.split(";")[0],
         {**(facts or {}), **noted},
     )
-    return Trained(checkpoint, state, tokenizer)
+    return TrainedGrade(checkpoint, state, tokenizer)
 
 
 def _model(config: GradeConfig, recipe: GradeRecipe) -> tuple[GradeModel, Any]:
@@ -223,7 +223,7 @@ def _candidates(pairs: Pairs, vectors: Any, encoder: TextEncoder, recipe: GradeR
     if recipe.negatives == "random":
         false = [random_negatives(pairs, seed), random_negatives(pairs, seed + 1)]
         return np.stack([pairs.response, *false], axis=1)
-    count = counted(progress, "false responses", 2 * len(pairs.response))
+    count = cumulative(progress, "false responses", 2 * len(pairs.response))
     lexical = lexical_negatives(pairs, seed, count)
     near = embedding_negatives(pairs, encoder.sentences(vectors.astype(np.float32)), seed, count)
     return np.stack([pairs.response, lexical, near], axis=1)

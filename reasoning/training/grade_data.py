@@ -99,15 +99,15 @@ class Material:
 
 
 def find_keywords(
-    texts: Sequence[str], linker: Linker, counted: Sequence[str], config: GradeConfig, progress: StageProgress
+    texts: Sequence[str], linker: Linker, train_texts: Sequence[str], config: GradeConfig, progress: StageProgress
 ) -> tuple[KeywordFinder, list[tuple[Keyword, ...]]]:
-    """Compute the idf table of ``counted``, a subset of ``texts``; return a keyword finder and each text's keywords."""
+    """Compute the idf table of ``train_texts``, a subset of ``texts``; return a keyword finder and each text's keywords."""
     mentions: dict[str, Any] = {}
     for start in range(0, len(texts), 2000):
         block = texts[start : start + 2000]
         mentions.update(zip(block, linker.link_batch(block), strict=True))
         progress("keywords", min(start + 2000, len(texts)), len(texts))
-    idf = IdfTable.count(mentions[text] for text in counted)
+    idf = IdfTable.count(mentions[text] for text in train_texts)
     finder = KeywordFinder(linker, idf, threshold=config.threshold, limit=config.max_keywords, cache_size=0)
     return finder, [finder.strongest(text, mentions[text]) for text in texts]
 

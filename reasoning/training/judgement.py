@@ -25,7 +25,7 @@ from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
 from ..models.modelfile import digest_of
-from ..text.perturbing import negated, turned
+from ..text.perturbing import exchange_persons, negated
 from .corpora import Dialogue, k_folds
 from .probes import (
     Batch,
@@ -129,7 +129,7 @@ class _FalseResponses:
         """Return a false response of one kind; empty where there is none."""
         turns, random = self._dialogues[dialogue], self._random
         if kind == "turned":
-            return turned(turns[index])
+            return exchange_persons(turns[index])
         if kind == "negated":
             return negated(turns[index])
         if kind == "repeated":

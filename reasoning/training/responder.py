@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...graph.errors import InputError
-from ..models.batching import counted, padded
+from ..models.batching import padded, target_mask
 from ..models.causal_lm import CausalModel, open_causal
 from ..models.hub import need
-from ..models.layers import count_layers, learn_on_top
-from ..response.responder import Turn, coded, measure
+from ..models.layers import count_layers, train_top_layers_only
+from ..response.responder import Turn, encode_turns, measure
 from ..text.turns import RECENT
 from .card import again, licences_of, render
 from .corpora import Dialogue, hold_out
@@ -70,15 +70,15 @@ def train_responder(
     check_output(output, model)
     random = np.random.default_rng(recipe.seed)
     splits = hold_out(corpora, random)
-    learnt = [turns for split in splits.values() for turns in split.learnt]
+    train = [turns for split in splits.values() for turns in split.train]
     held_out = [turns for split in splits.values() for turns in split.held_out]
     opened = open_causal(model, device=device)
     layers = math.ceil(_LEARNING * count_layers(opened.model)) if recipe.layers is None else recipe.layers
-    trained = learn_on_top(opened.model, layers)
+    trained = train_top_layers_only(opened.model, layers)
     half = opened.model.device.type != "cpu" if recipe.dtype is None else recipe.dtype == "bfloat16"
     choosing = _choosing(opened, recipe.seed)
     number = recipe.steps * recipe.batch_size
-    batches = _batches(examples(opened, _places(learnt, random, number), learnt, recipe, random), recipe.batch_size)
+    batches = _batches(examples(opened, _places(train, random, number), train, recipe, random), recipe.batch_size)
     positions = _places(held_out, np.random.default_rng(recipe.seed), recipe.evaluation_turns)
     tested = examples(opened, positions, held_out, recipe, np.random.default_rng(recipe.seed))
     turns = [Turn(dialogue[:index], dialogue[index]) for dialogue, index in positions]
@@ -87,7 +87,7 @@ def train_responder(
         return measure(opened, turns, lambda done: progress(f"evaluating {when} training", done, len(turns))).value
 
     before = perplexity("before")
-    digest = digest_of(learnt)
+    digest = digest_of(train)
     data = {"examples": digest, "model": opened.files.digest, "half": half, "recipe": asdict(recipe)}
     run = run_training(
         choosing, _loss(opened, choosing, batches, recipe, half), len(batches),
@@ -100,14 +100,14 @@ def train_responder(
     chosen = _chosen(opened, choosing, tested) if recipe.distractors else None
     card = render(
         "responder", name=output.name, base=f"{opened.files.name}, content `{opened.files.digest}`", layers=len(trained),
-        steps=recipe.steps, batch=recipe.batch_size, distractors=recipe.distractors, dialogues=len(learnt),
+        steps=recipe.steps, batch=recipe.batch_size, distractors=recipe.distractors, dialogues=len(train),
         corpora=", ".join(splits), digest=digest, recent=RECENT, before=before, after=after, evaluated=len(turns), chosen=chosen,
         command=again((facts or {}).get("command", "tacit train responder")), recipe=recipe.portable().to_toml(),
         licence=recipe.licence or "that of the model it began as, and of the dialogues", stated=licences_of(splits),
     )  # fmt: skip
     write_model(opened.model.half(), opened.tokenizer, {CARD: card}, output)
     return {
-        "dialogues": len(learnt), "turns": sum(len(dialogue) - 1 for dialogue in learnt), **run, "perplexity_before": before,
+        "dialogues": len(train), "turns": sum(len(dialogue) - 1 for dialogue in train), **run, "perplexity_before": before,
         "perplexity_after": after, "chosen": chosen,
     }  # fmt: skip
 
@@ -131,7 +131,7 @@ def examples(
             while other_dialogue is dialogue:
                 other_dialogue = dialogues[int(random.integers(len(dialogues)))]
             turns.append(Turn(history, other_dialogue[int(random.integers(1, len(other_dialogue)))]))
-    rows = coded(model, turns, recipe.longest)
+    rows = encode_turns(model, turns, recipe.longest)
     number = recipe.distractors + 1
     blocks = (rows[start : start + number] for start in range(0, len(rows), number))
     return [Example(tuple(ids for ids, _ in block), tuple(start for _, start in block)) for block in blocks]
@@ -177,7 +177,7 @@ def _loss(
         with torch.autocast(device.type, torch.bfloat16, enabled=half):
             states, ids, inside, ends = _states(model, batch)
             true = np.arange(0, len(ends), recipe.distractors + 1)
-            targets = torch.from_numpy(counted(inside[true], [example.starts[0] for example in batch])).to(device)
+            targets = torch.from_numpy(target_mask(inside[true], [example.starts[0] for example in batch])).to(device)
             logits = model.head(states[true][:, :-1][targets])
         result = recipe.language_weight * torch.nn.functional.cross_entropy(logits.float(), ids[true][:, 1:][targets])
         if recipe.distractors:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
-from ..metrics.accent.scorers.compact import Compact, Scale, Tower, from_bytes, quantise, to_bytes
+from ..metrics.accent.scorers.retrieval_model import RetrievalModel, Scale, Tower, from_bytes, quantise, to_bytes
 from ..metrics.accent.scorers.retriever import Retriever, Support
 from ..metrics.accent.verbalise import statement
 from ..models.hub import need
@@ -54,7 +54,7 @@ def train_retriever(
     facts: dict[str, Any] | None = None,
     checkpoints: Path | None = None,
     progress: Progress | None = None,
-) -> Compact:
+) -> RetrievalModel:
     """Return a model trained on ``triples`` (head, relation, tail) of ``relations``; an interrupted training is continued.
 
     ``vectors_of`` gives texts vectors of unit length, shape (texts, d), and is called once; ``encoder`` is its name and
@@ -91,7 +91,7 @@ def train_retriever(
     texts = tuple(data.texts[number] for number in used.tolist())
     pools, triples_of = (tuple(np.searchsorted(used, numbers) for numbers in rows) for rows in (members, known))
     query, key = towers
-    model = Compact(
+    model = RetrievalModel(
         tuple(used_relations), texts, pools, triples_of, basis, kept_vectors, query, key, encoder, {},
         {**(facts or {}), **measured},
     )  # fmt: skip
@@ -167,7 +167,7 @@ def _weights(torch: Any, width: int, relations: int) -> dict[str, Any]:
 
 
 def _run(torch: Any, weights: Any, vectors: Vectors, relation: int) -> Any:
-    """A tower in torch (see :class:`tacit.reasoning.metrics.accent.scorers.compact.Tower`), with dropout."""
+    """A tower in torch (see :class:`tacit.reasoning.metrics.accent.scorers.retrieval_model.Tower`), with dropout."""
     hidden = torch.from_numpy(vectors) @ weights["in"] + weights["bias"] + weights["relation"][relation]
     hidden = torch.nn.functional.dropout(torch.nn.functional.silu(hidden), _DROPOUT)
     return torch.nn.functional.normalize(hidden @ weights["out"], dim=-1)
@@ -208,7 +208,7 @@ def _basis(vectors: Vectors, parts: int) -> Vectors:
 
 
 def _scales(
-    model: Compact, vectors: Vectors, rows: NDArray[np.int64], used: NDArray[np.int64], embed: Any, seed: int
+    model: RetrievalModel, vectors: Vectors, rows: NDArray[np.int64], used: NDArray[np.int64], embed: Any, seed: int
 ) -> dict[str, dict[str, Scale]]:
     """Mean and standard deviation of each score on random pairs of heads and tails, which are left out of the model's data;
     ``known`` is equation 1 over a head's own tails."""

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tacit.graph.errors import InputError, LoadError
+from tacit.graph.names import uris_digest
 from tacit.loaders import build_vectors, open_vectors, read_numberbatch
-from tacit.loaders.numberbatch import masked, uris_digest
+from tacit.loaders.numberbatch import masked
 
 TEXT = "5 3\ndog 1 0.5 -0.25\ncat 0 0 2\n##_years 3 3 3\n7_eleven 7 7 7\n/c/de/hund 4 4 4\n"
 

@@ -82,10 +82,10 @@ def test_the_smallest_batch_size_of_the_metrics_is_used(metric: Metric, asked: t
     class Named:
         """The metric under another name, with or without a word on how many it wants."""
 
-        def __init__(self, name: str, together: int | None) -> None:
+        def __init__(self, name: str, batch_size: int | None) -> None:
             self.name, self.signature, self.score = name, metric.signature, metric.score
-            if together is not None:
-                self.together = together
+            if batch_size is not None:
+                self.batch_size = batch_size
 
         def score_batch(self, items: Sequence[ItemLike], *, explain: bool = False) -> list[Score]:
             sizes.append(len(items))
@@ -93,7 +93,7 @@ def test_the_smallest_batch_size_of_the_metrics_is_used(metric: Metric, asked: t
 
     sizes: list[int] = []
     items = [("id", ["i have a dog"], "a bone")] * (taken + 1)
-    rows = list(score_items(items, [Named(f"metric {index}", together) for index, together in enumerate(asked)]))
+    rows = list(score_items(items, [Named(f"metric {index}", size) for index, size in enumerate(asked)]))
     assert len(rows) == len(items)
     assert sizes == [taken] * len(asked) + [1] * len(asked)
 

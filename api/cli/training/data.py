@@ -14,6 +14,7 @@ from .... import loaders
 from ....graph.errors import InputError
 from ....graph.item import Item, ItemError
 from ....graph.questions import Instance
+from ....graph.storage import file_sha256
 from ...opening import check_distinct, readable
 from ...terminal.faults import Records, read_all
 
@@ -48,12 +49,7 @@ def read_files(
 
 def sha256_of(file: str) -> str | None:
     """Return the sha256 of a file, None for standard input."""
-    import hashlib
-
-    if file == "-":
-        return None
-    with Path(file).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return None if file == "-" else file_sha256(Path(file))
 
 
 def read_corpora(

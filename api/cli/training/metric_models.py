@@ -229,12 +229,14 @@ def judgement(
     corpora, left_out, files = read_corpora(dialogues, exclude or (), run.strict)
     other_corpus = read_choices(weigh) if weigh is not None else []
     from ....reasoning.training.card import judgement_card
-    from ....reasoning.training.corpora import to_learn
+    from ....reasoning.training.corpora import training_dialogues
     from ....reasoning.training.judgement import make_contrasts, train_judgement
 
     recipe = run.recipe
     causal = run.open_language_model(model, recipe.dtype)
-    contrasts = make_contrasts(to_learn(corpora, recipe.seed), limit=recipe.histories, each=recipe.false, seed=recipe.seed)
+    contrasts = make_contrasts(
+        training_dialogues(corpora, recipe.seed), limit=recipe.histories, each=recipe.false, seed=recipe.seed
+    )
     if weigh is not None:
         files.append({"file": Path(weigh).name, "dialogues": len(other_corpus), "sha256": sha256_of(weigh)})
     facts = {
@@ -282,10 +284,10 @@ def reference(
             if reasoner.graph is not None and "graph" in dict(metric.signature.parts):
                 loads = reasoner.graph.manifest().loads
                 facts["graph"] = [{"loader": load.loader, "file": Path(load.file).name, "sha256": load.sha256} for load in loads]
-            together = recipe.batch_size or min(getattr(metric, "together", 256), 256)
+            batch_size = recipe.batch_size or min(getattr(metric, "batch_size", 256), 256)
             total = len(sample.true) + len(sample.random)
             with Meter(metric.name, total, noun="responses", quiet=run.quiet) as meter:
-                distribution = make_reference(metric, sample, "+".join(corpora), facts, batch_size=together, progress=meter.add)
+                distribution = make_reference(metric, sample, "+".join(corpora), facts, batch_size=batch_size, progress=meter.add)
             path = write_reference(output or own_folder(), metric.name, distribution)
             rows.append({
                 "metric": metric.name, "reference": distribution.label, **distribution.facts["responses"],

@@ -101,7 +101,7 @@ def accent(
 def retriever(run: Run, graph: opts.GraphArgument, encoder: Encoder = None) -> TrainingResult:
     """Train the compact retrieval model, which scores tails of heads that are not in the graph."""
     from ....reasoning.metrics.accent.events import RELATIONS
-    from ....reasoning.metrics.accent.scorers.compact import FILE, to_bytes
+    from ....reasoning.metrics.accent.scorers.retrieval_model import FILE, to_bytes
     from ....reasoning.models.encoder import DEFAULT_ENCODER
     from ....reasoning.training.card import licence_text, retriever_card
     from ....reasoning.training.retriever import train_retriever

@@ -44,7 +44,7 @@ class Accent(BatchScoring):
     """The metric, over one extractor and one tuple scorer; :func:`make` opens both by name."""
 
     name = "accent"
-    together = 256
+    batch_size = 256
 
     def __init__(
         self, graph: KnowledgeGraph, extractor: Extractor, scorer: TupleScorer, *, profile: str = "tacit", tuples: str = "all"

@@ -23,7 +23,7 @@ class PredictedRating(BatchScoring):
     """The metric over one cross-encoder; see :func:`make`."""
 
     name = "cross-encoder"
-    together = 128
+    batch_size = 128
 
     def __init__(self, encoder: RatingEncoder) -> None:
         self.encoder = encoder

@@ -50,7 +50,7 @@ class Fed(BatchScoring):
     """The metric over one language model; see :func:`make`."""
 
     name = "fed"
-    together = 256
+    batch_size = 256
 
     def __init__(self, model: CausalModel, *, quality: str = DEFAULT_QUALITY, scope: str = "follow-up") -> None:
         if quality not in qualities():

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ....graph.atomic import recover
 from ....graph.errors import ModelError, reason_of
+from ....graph.storage import file_sha256
 from ...models.encoder import TextEncoder, open_encoder
 from ...models.modelfile import DIGITS, arrays_in, pack
 from .associations import FILES, AssociationGraph
@@ -29,7 +30,7 @@ from .associations import FILES, AssociationGraph
 # Selection head: a dual encoder over the vectors of a sentence encoder.
 #
 # The pooled vectors of the last two turns, concatenated, and of the response are standardised and projected to a common space;
-# their cosine is the value. Training is in :mod:`tacit.reasoning.training.coherence`.
+# their cosine is the value. Training is in :mod:`tacit.reasoning.training.selection_head`.
 
 Floats = NDArray[np.float32]
 
@@ -154,8 +155,7 @@ class Checkpoint:
         """Raise :class:`ModelError` when a file's checksum is not that of the header."""
         path = self.folder / name
         try:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = file_sha256(path)
         except OSError as error:
             raise ModelError(f"the coherence checkpoint {str(self.folder)!r} has no {name}; train or fetch it again") from error
         if digest != self.header["files"].get(name):

@@ -7,7 +7,6 @@ written, and all of them write equal rows.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Iterable, Sequence
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....graph.errors import InputError
-from ....graph.names import text_of
+from ....graph.names import text_of, uris_digest
 from ....graph.open import index_of
 from ....graph.protocol import ConceptIndex, KnowledgeGraph
 from ...lru_cache import LruCache
@@ -83,8 +82,7 @@ class TableVectors:
         self._rows: dict[str, int] = {}
         if self._index is not None:
             uris = self._index.uris()
-            digest = hashlib.sha256("".join(f"{uri}\n" for uri in uris).encode()).hexdigest()[:16]
-            same = len(uris) == len(table.matrix) and digest == table.uris_digest
+            same = len(uris) == len(table.matrix) and uris_digest(uris) == table.uris_digest
         else:
             self._rows = {uri: row for row, uri in enumerate(table.uris)}
             same = len(self._rows) == graph.counts().concepts and None not in graph.resolve(list(self._rows))

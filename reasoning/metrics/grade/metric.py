@@ -135,14 +135,14 @@ class Grade(BatchScoring):
         model, signature = self.checkpoint.model, self.signature
         utterance = model.reading(*texts)
         if not known:
-            return [Score(value, Evidence(note=NO_GRAPH), signature) for value in model.judge(utterance, None).tolist()]
+            return [Score(value, Evidence(note=NO_GRAPH), signature) for value in model.head_scores(utterance, None).tolist()]
         graphs = graph_tensors([graph for _, graph in known], self.weights, starts)
-        values = model.judge(utterance, model.reason(graphs)[0]).tolist()
+        values = model.head_scores(utterance, model.encode_graphs(graphs)[0]).tolist()
         scores = []
         for index, ((keywords, graph), value) in enumerate(zip(known, values, strict=True)):
             evidence: tuple[Piece, ...] = ()
             if explain:
-                evidence = pieces(self.graph, keywords, graph.hops, value, examine(model, utterance, graphs, index))
+                evidence = pieces(self.graph, keywords, graph.hops, value, ablate(model, utterance, graphs, index))
             scores.append(Score(value, Evidence(evidence, note_of(keywords, graph.hops)), signature))
         return scores
 
@@ -241,7 +241,7 @@ def make(
 Doubles = NDArray[np.float64]
 
 
-class Findings(NamedTuple):
+class Ablation(NamedTuple):
     """The network's output for one dialogue with keywords removed, and its attention."""
 
     without_any: float  # the score without any keyword
@@ -249,7 +249,7 @@ class Findings(NamedTuple):
     attention: Doubles  # shape (n, n), the mean over layers and heads
 
 
-def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, index: int) -> Findings:
+def ablate(model: GradeModel, utterance: Tensor, graphs: Graphs, index: int) -> Ablation:
     """Score the dialogue at index ``index`` of a batch, with the batch's v_c, without each keyword, and without any."""
     n = int(graphs.mask[index].sum())
     nodes, adjacency = graphs.nodes[index, :n], graphs.adjacency[index, :n, :n]
@@ -257,22 +257,22 @@ def examine(model: GradeModel, utterance: Tensor, graphs: Graphs, index: int) ->
     masks[torch.arange(n), torch.arange(n)] = False
     masks[n] = False  # no keyword; the last row keeps all
     variants = Graphs(graphs.concepts, nodes.expand(n + 2, n), masks, adjacency * (masks[:, :, None] & masks[:, None, :]))
-    v_g, attention = model.reason(variants)
-    scores = model.judge(utterance[index].expand(n + 2, -1), v_g).numpy().astype(np.float64)
+    v_g, attention = model.encode_graphs(variants)
+    scores = model.head_scores(utterance[index].expand(n + 2, -1), v_g).numpy().astype(np.float64)
     edge_attention = torch.stack([layer[n + 1].mean(0) for layer in attention]).mean(0).numpy().astype(np.float64)
-    return Findings(float(scores[n]), scores[:n], edge_attention)
+    return Ablation(float(scores[n]), scores[:n], edge_attention)
 
 
 def pieces(
-    graph: KnowledgeGraph, keywords: Keywords, hops: NDArray[np.int8], value: float, findings: Findings
+    graph: KnowledgeGraph, keywords: Keywords, hops: NDArray[np.int8], value: float, ablation: Ablation
 ) -> tuple[Piece, ...]:
     """Return the evidence for a score; each keyword of the response has its edges below it, by attention."""
     nodes = (*keywords.context, *keywords.response)
-    changes = value - findings.without
-    together = value - findings.without_any - float(changes.sum())
-    result = [Piece("base", findings.without_any, findings.without_any, name="the texts without any keyword")]
+    changes = value - ablation.without
+    together = value - ablation.without_any - float(changes.sum())
+    result = [Piece("base", ablation.without_any, ablation.without_any, name="the texts without any keyword")]
     for index, (keyword, change) in enumerate(zip(nodes, changes.tolist(), strict=True)):
-        result.append(_keyword(graph, keywords, hops, index, keyword, change, findings.attention))
+        result.append(_keyword(graph, keywords, hops, index, keyword, change, ablation.attention))
     result.append(Piece("keyword", together, together, name="keywords together"))
     return tuple(result)
 

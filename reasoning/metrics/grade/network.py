@@ -221,7 +221,7 @@ class GradeModel(nn.Module):
         self.head = nn.ModuleList(nn.Linear(before, after) for before, after in itertools.pairwise([width, *config.head, 1]))
         self.dropout = nn.Dropout(0.1)
 
-    def reason(self, graphs: Graphs) -> tuple[Tensor, list[Tensor]]:
+    def encode_graphs(self, graphs: Graphs) -> tuple[Tensor, list[Tensor]]:
         """Return v_g = ELU(FC(mean of the nodes)), shape (b, g) (eq. 10), of a zero mean without keywords, and the attention
         of each layer, (b, heads, n, n)."""
         nodes, at = graphs.concepts if graphs.concepts.dim() == 2 else self.start(graphs.concepts), graphs.nodes
@@ -234,7 +234,7 @@ class GradeModel(nn.Module):
         mean = nodes.sum(1) / graphs.mask.sum(1, keepdim=True).clamp(min=1)
         return nn.functional.elu(self.pooled(mean)), attentions
 
-    def judge(self, utterance: Tensor, graph: Tensor | None) -> Tensor:
+    def head_scores(self, utterance: Tensor, graph: Tensor | None) -> Tensor:
         """Return the scores in (0, 1), shape (b,), of v_c, shape (b, v), and v_g, shape (b, g) (eq. 11)."""
         inner = utterance if graph is None else torch.cat([utterance, graph], dim=1)
         for layer in self.head[:-1]:
@@ -243,7 +243,8 @@ class GradeModel(nn.Module):
 
     def forward(self, texts: tuple[Tensor, ...], graphs: Graphs | None) -> Tensor:
         """Return the scores, shape (b,); ``texts`` are the arguments of the utterance branch."""
-        return self.judge(self.reading(*texts), None if graphs is None or not self.config.graph else self.reason(graphs)[0])
+        encoded = None if graphs is None or not self.config.graph else self.encode_graphs(graphs)[0]
+        return self.head_scores(self.reading(*texts), encoded)
 
 
 # Input of the network, shared by scoring and training: embeddings or tokens of texts, and batches of dialogue graphs.

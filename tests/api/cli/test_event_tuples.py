@@ -300,7 +300,7 @@ def pieces(data: Any) -> list[dict[str, Any]]:
 def test_generated_tails_are_merged_into_the_graph(tacit: Tacit, inputs: Path, tmp_path: Path) -> None:
     from tacit.graph import open_graph
     from tacit.graph.model import Assertion
-    from tacit.reasoning.metrics.accent.tails.comet import journal_of
+    from tacit.reasoning.metrics.accent.tails.tail_cache import journal_of
 
     graph = tmp_path / "graph"
     assert tacit("load", "atomic2020", inputs / "atomic.tsv", "--into", graph, "--json").status == 0

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 from tacit.graph.errors import InputError
-from tacit.reasoning.creation.dialogue_choice import Left, Limits, choose_dialogues, counts
+from tacit.reasoning.creation.dialogue_choice import DialogueLimits, Left, choose_dialogues, counts
 from tacit.reasoning.creation.tfidf import TfIdf, cosine, words_of
 
 SIX = "one two three four five six"
@@ -45,10 +45,10 @@ def test_the_first_of_duplicates_is_chosen() -> None:
         Left.DUPLICATE,
         None,
     ]
-    assert choose_dialogues([near, dialogue_of_six], Limits(cosine=1.1)) == [None, None]
+    assert choose_dialogues([near, dialogue_of_six], DialogueLimits(cosine=1.1)) == [None, None]
     assert counts([Left.FEW, None, Left.DUPLICATE])["duplicate of an earlier dialogue"] == 1
     with pytest.raises(InputError, match="give one above 0"):
-        choose_dialogues([dialogue_of_six], Limits(cosine=0))
+        choose_dialogues([dialogue_of_six], DialogueLimits(cosine=0))
 
 
 @pytest.mark.parametrize("least", [0.3, 0.6, 0.87])
@@ -65,7 +65,7 @@ def test_duplicates_are_those_found_by_comparing_all_pairs(least: float) -> None
         expected.append(Left.DUPLICATE if copy else None)
         if not copy:
             distinct.append(vector)
-    chosen = choose_dialogues(rows, Limits(cosine=least))
+    chosen = choose_dialogues(rows, DialogueLimits(cosine=least))
     assert chosen == expected
     assert None in chosen
     assert Left.DUPLICATE in chosen

@@ -12,7 +12,7 @@ from tacit.graph.errors import InputError
 from tacit.graph.names import concept_uri, event_uri
 from tacit.graph.questions import QUESTIONS, Question
 from tacit.reasoning.inference import Inference, TurnAnswers, load_inference
-from tacit.reasoning.metrics.accent.scorers.base import Found, KnownTail, Origin, Query
+from tacit.reasoning.metrics.accent.scorers.base import KnownTail, Origin, Query, TailResult
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
 
@@ -140,9 +140,9 @@ class ToldTails:
 
     signature = "told"
 
-    def find(self, queries: Iterable[Query]) -> list[Found]:
+    def find(self, queries: Iterable[Query]) -> list[TailResult]:
         return [
-            Found((KnownTail("to win", "PersonX wins", Origin.COMET, query.head, 1.0, "comet:told", 0, -0.5),))
+            TailResult((KnownTail("to win", "PersonX wins", Origin.COMET, query.head, 1.0, "comet:told", 0, -0.5),))
             for query in queries
         ]
 

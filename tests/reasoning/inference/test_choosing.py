@@ -14,10 +14,11 @@ from tacit.graph.cypher_store import claim_query
 from tacit.graph.errors import GraphNotFound, InputError
 from tacit.graph.names import concept_uri, event_uri
 from tacit.graph.questions import Instance
-from tacit.reasoning.inference.choice_figures import chosen, figures, interval
+from tacit.reasoning.inference.choice_figures import choice_measures, chosen, interval
 from tacit.reasoning.inference.choosing import NO_EDGE, Chooser, Chosen, load_chooser
+from tacit.reasoning.inference.graph_judge import GraphJudge
 from tacit.reasoning.inference.head import Head, centred
-from tacit.reasoning.inference.judges import AnswerOnly, FormModel, GraphJudge, Similarity, form_of
+from tacit.reasoning.inference.judges import AnswerOnly, FormModel, Similarity, form_of
 from tacit.reasoning.metrics.commonsense.regressor import shapley_values
 from tacit.reasoning.training.choice_head import RIDGE, fit_head
 
@@ -72,12 +73,12 @@ def test_graph_features_count_for_and_against_a_choice(graph: KnowledgeGraph) ->
     first, second = dict(zip(names, boards.values, strict=True)), dict(zip(names, denies.values, strict=True))
     assert first["answered"] == 1.0
     assert (second["answered"], second["hindered"]) == (0.0, pytest.approx(first["answered"], abs=0.5))
-    assert [(edge.text, edge.speaks) for edge in boards.evidence] == [
+    assert [(edge.text, edge.direction) for edge in boards.evidence] == [
         ("PersonX buys a ticket -xWant-> to board the train", "for")
     ]
-    assert denies.evidence[0].speaks == "against"
+    assert denies.evidence[0].direction == "against"
     assert dict(zip(names, sells.values, strict=True))["opposed"] == pytest.approx(log1p(1))
-    assert [(edge.text, edge.speaks) for edge in sells.evidence] == [("buy -Antonym-> sell", "against")]
+    assert [(edge.text, edge.direction) for edge in sells.evidence] == [("buy -Antonym-> sell", "against")]
     assert nothing == ((0.0,) * len(names), ())
     for ground in (boards, sells):
         for edge in ground.evidence:
@@ -174,12 +175,12 @@ def test_a_fitted_head_is_the_logistic_regression_of_pairs() -> None:
 def test_figures_by_hand() -> None:
     instance = Instance("d", ["A: Hi ."], "Hi .", "cause", ["a", "b", "c", "d"], (0, 1))
     two = Instance("e", ["A: Hi ."], "Hi .", "reaction", ["a", "b", "c", "d", "e"], (0, 2, 4))
-    result = figures([instance, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
+    result = choice_measures([instance, two], [[3, 2, 1, 0], [1, 1, 0, 2, 5]])
     assert result.tolist() == [[1, 1, 1, 1, 1], [1, 0, 0, 2 / 3, (0.5 + 0 + 0 + 0 + 1 + 1) / 6]]
     assert chosen([1, 1, 1]) == (0, 1)
     assert chosen([0, 5, 1], 1) == (1,)
     with pytest.raises(InputError, match="has 0 right of 4"):
-        figures([Instance("f", ["A: Hi ."], "Hi .", "cause", ["a", "b", "c", "d"])], [[0, 0, 0, 0]])
+        choice_measures([Instance("f", ["A: Hi ."], "Hi .", "cause", ["a", "b", "c", "d"])], [[0, 0, 0, 0]])
 
 
 def test_intervals_resample_dialogues() -> None:

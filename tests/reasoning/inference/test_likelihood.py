@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tacit.graph.questions import Instance
 from tacit.reasoning.inference.choosing import load_chooser
-from tacit.reasoning.inference.judges import Likelihood
+from tacit.reasoning.inference.language_judges import Likelihood
 from tacit.reasoning.models.causal_lm import CausalModel, open_causal
 
 from tests.reasoning.metrics.accent.tiny_judges import save_judge

@@ -10,7 +10,7 @@ import pytest
 from tacit.graph.errors import InputError, ModelError
 from tacit.graph.questions import Instance
 from tacit.reasoning.inference.choosing import load_chooser
-from tacit.reasoning.inference.judges import (
+from tacit.reasoning.inference.language_judges import (
     PROBE,
     ChoicePrompt,
     ProbeJudge,

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning.models import encoder as room
 from tacit.reasoning.models.batching import CALL, batches_by_length
-from tacit.reasoning.models.encoder import TextEncoder, close_encoders, file_sha256, find_encoder, open_encoder
+from tacit.reasoning.models.encoder import TextEncoder, cached_sha256, close_encoders, find_encoder, open_encoder
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
@@ -208,7 +208,7 @@ def packed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     (package / "__init__.py").write_text("raise SystemExit('the code of the package ran')\n", encoding="utf-8")
     monkeypatch.syspath_prepend(package.parent)
     monkeypatch.setattr(room, "OFFLINE_PACKAGE", "packed_encoder")
-    monkeypatch.setattr(room, "DEFAULT_FILES", {name: file_sha256(folder / name) for name in room.DEFAULT_FILES})
+    monkeypatch.setattr(room, "DEFAULT_FILES", {name: cached_sha256(folder / name) for name in room.DEFAULT_FILES})
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     return package / "model"

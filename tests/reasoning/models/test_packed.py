@@ -72,7 +72,7 @@ def test_losses_equal_those_of_each_text_alone(causal: CausalModel, batch_tokens
     counted = [len(row) - index % 2 for index, (_, row) in enumerate(ROWS)]
     reader = PackedReader(causal)
     for _ in range(2):  # the second time, the start is known
-        losses = reader.ends(START, PREFIXES, ROWS, [], counted=counted).losses
+        losses = reader.ends(START, PREFIXES, ROWS, [], targets=counted).losses
         for (prefix, row), count, loss in zip(ROWS, counted, losses, strict=True):
             before = [*START, *PREFIXES[prefix]]
             chances = whole(causal, [*before, *row]).logits[0].double().log_softmax(-1)

@@ -15,7 +15,7 @@ pytest.importorskip("transformers")
 from tacit.reasoning import Reasoner
 from tacit.reasoning.response import open_responder, rerank
 from tacit.reasoning.response.reranking import ranked
-from tacit.reasoning.response.responder import Turn, coded
+from tacit.reasoning.response.responder import Turn, encode_turns
 
 from tests.reasoning.models.tiny_causal import save_tiny_causal
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
@@ -58,7 +58,7 @@ def test_perplexity_equals_that_of_each_turn_alone(model: Path) -> None:
     turns = [Turn(dialogue[:2], dialogue[2]) for dialogue in tiny_dialogues(6)]
     perplexity = responder.perplexity(turns)
     for turn, nats, number in zip(turns, perplexity.nats.tolist(), perplexity.tokens.tolist(), strict=True):
-        ((ids, start),) = coded(responder.model, [turn])
+        ((ids, start),) = encode_turns(responder.model, [turn])
         with torch.inference_mode():
             logits = responder.model.model(input_ids=torch.tensor([ids])).logits[0, :-1]
         losses = torch.nn.functional.cross_entropy(logits, torch.tensor(ids[1:]), reduction="sum" if start == 1 else "none")
@@ -71,7 +71,7 @@ def test_perplexity_equals_that_of_each_turn_alone(model: Path) -> None:
 
 def test_long_histories_lose_their_beginning_and_long_turns_their_end(model: Path) -> None:
     responder = open_responder(model)
-    ((ids, start),) = coded(responder.model, [Turn(["dog " * 200, "sea " * 200], "beach " * 200)])
+    ((ids, start),) = encode_turns(responder.model, [Turn(["dog " * 200, "sea " * 200], "beach " * 200)])
     assert len(ids) == responder.model.max_length == 96
     assert 96 - start == 47
     assert len(next(open_responder(model, max_tokens=30).respond([["sea " * 200]], 1))) == 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tacit.reasoning.text.perturbing import negated, turned
+from tacit.reasoning.text.perturbing import exchange_persons, negated
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from tacit.reasoning.text.perturbing import negated, turned
     ],
 )  # fmt: skip
 def test_first_and_second_person_are_exchanged(text: str, other: str) -> None:
-    assert turned(text) == other
+    assert exchange_persons(text) == other
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import jinja2
 import pytest
-from tacit.reasoning.metrics.accent.scorers.compact import open_compact
 from tacit.reasoning.metrics.accent.scorers.language_models import PROBE
+from tacit.reasoning.metrics.accent.scorers.retrieval_model import open_retrieval_model
 from tacit.reasoning.metrics.coherence.checkpoint import open_checkpoint
 from tacit.reasoning.metrics.commonsense.regressor import load_regressor
 from tacit.reasoning.metrics.judgement import PROBE as JUDGEMENT
@@ -27,7 +27,7 @@ REASONING = Path(__file__).parents[3] / "reasoning"
 def test_shipped_cards_are_what_the_templates_give() -> None:
     retriever = REASONING / "metrics" / "accent" / "model"
     size = (retriever / "retriever.safetensors").stat().st_size
-    assert (retriever / "README.md").read_text(encoding="utf-8") == retriever_card(open_compact(), size)
+    assert (retriever / "README.md").read_text(encoding="utf-8") == retriever_card(open_retrieval_model(), size)
     assert (retriever / "LICENSE").read_text(encoding="utf-8") == licence_text("retriever")
     checkpoint = open_checkpoint()
     cards = {

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError
 from tacit.reasoning.metrics.coherence.checkpoint import PARTS, open_checkpoint
-from tacit.reasoning.training.coherence import Measured, areas, contrasts, weigh
+from tacit.reasoning.training.coherence import PartValues, contrasts, fit_weights, part_aucs
 from tacit.reasoning.training.corpora import corpus_of, distinct_dialogues, hold_out
 
 pytest.importorskip("transformers")
 
 from tacit.reasoning.models.encoder import open_encoder
-from tacit.reasoning.training.coherence import Towers, train_coherence, train_head
+from tacit.reasoning.training.coherence import train_coherence
 from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe
+from tacit.reasoning.training.selection_head import Towers, train_head
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 from tests.reasoning.training.tiny_dialogues import tiny_dialogues
@@ -58,7 +59,7 @@ def test_a_tenth_is_held_out_of_each_corpus() -> None:
     for name, dialogues in corpora.items():
         split = splits[name]
         assert len(split.held_out) == len(dialogues) // 10
-        assert sorted([*split.learnt, *split.held_out]) == sorted(dialogues)
+        assert sorted([*split.train, *split.held_out]) == sorted(dialogues)
     assert splits == hold_out(corpora, np.random.default_rng(0))
     assert splits != hold_out(corpora, np.random.default_rng(1))
     for too_few in ({"one": tiny_dialogues(19)}, {}):
@@ -89,21 +90,23 @@ def test_weights_are_those_of_a_logistic_regression() -> None:
     truth = np.array([2.0, 0.5, -3.0, 0.0])
     features = random.normal(size=(20_000, 4)) * [1, 2, 0.5, 1]
     labels = (random.random(20_000) < 1 / (1 + np.exp(-(features @ truth - 1)))).astype(np.int64)
-    weights = weigh([Measured(features[:15_000], labels[:15_000], 3.0), Measured(features[15_000:], labels[15_000:], 1.0)])
+    weights = fit_weights(
+        [PartValues(features[:15_000], labels[:15_000], 3.0), PartValues(features[15_000:], labels[15_000:], 1.0)]
+    )
     whole = weights["+".join(PARTS)]
     np.testing.assert_allclose([whole["bias"], *(whole[part] for part in PARTS)], [-1, *truth], atol=0.15)
     assert set(whole) == {"bias", *PARTS}
-    heavy = weigh([Measured(features, labels, 1e-9), Measured(features, 1 - labels, 1.0)])
+    heavy = fit_weights([PartValues(features, labels, 1e-9), PartValues(features, 1 - labels, 1.0)])
     assert heavy["+".join(PARTS)]["similarity"] < -1.5
-    assert areas([Measured(features, labels, 1.0)])["selection"] < 0.3
+    assert part_aucs([PartValues(features, labels, 1.0)])["selection"] < 0.3
 
 
 def test_with_more_weight_for_similarity_the_log_odds_and_repetition_are_fitted_again() -> None:
     random = np.random.default_rng(0)
     features = random.normal(size=(4_000, 4)) * [1, 2, 0.5, 1]
     labels = (random.random(4_000) < 1 / (1 + np.exp(-(features @ [2.0, 0.5, -3.0, -1.0] - 1)))).astype(np.int64)
-    groups = [Measured(features[:3_000], labels[:3_000], 2.0), Measured(features[3_000:], labels[3_000:], 1.0)]
-    [fitted], [heavier] = (list(weigh(groups, factor).values()) for factor in (1.0, 3.0))
+    groups = [PartValues(features[:3_000], labels[:3_000], 2.0), PartValues(features[3_000:], labels[3_000:], 1.0)]
+    [fitted], [heavier] = (list(fit_weights(groups, factor).values()) for factor in (1.0, 3.0))
     ratios = {part: heavier[part] / fitted[part] for part in PARTS}
     assert ratios["similarity"] / ratios["selection"] == pytest.approx(3)
     assert ratios["association"] == pytest.approx(ratios["selection"])
@@ -128,7 +131,7 @@ def test_repetitions_stay_below_true_responses_with_more_similarity() -> None:
     features = np.column_stack([similar, noise, copied])
     labels = np.repeat([1, 0], [300, 360])
     assert PARTS == ("similarity", "association", "selection", "repetition")
-    [heavier] = weigh([Measured(features, labels, 1.0)], 4.0).values()
+    [heavier] = fit_weights([PartValues(features, labels, 1.0)], 4.0).values()
     odds = features @ [heavier[part] for part in PARTS]
     assert np.median(odds[copied == 1]) < np.quantile(odds[labels == 1], 0.05)
 
@@ -225,7 +228,7 @@ def test_batched_encoding_equals_single_encoding(folder: Path, monkeypatch: pyte
     monkeypatch.setattr(room, "_CHUNK", 7)
     texts = [text for dialogue in tiny_dialogues(20) for text in dialogue]
     counts: list[int] = []
-    vectors = room.encoded(texts, open_encoder(folder), count=counts.append)
+    vectors = room.pooled_vectors(texts, open_encoder(folder), count=counts.append)
     np.testing.assert_allclose(vectors, open_encoder(folder).pooled(texts), rtol=2e-3, atol=2e-3)
     assert sum(counts) == len(texts)
 

@@ -25,7 +25,7 @@ from tacit.reasoning.models.encoder import TextEncoder, open_encoder
 from tacit.reasoning.text.language import SpacyAnalyser
 from tacit.reasoning.training import grade as training
 from tacit.reasoning.training.card import grade_card as card
-from tacit.reasoning.training.grade import Sources, Trained, train_grade
+from tacit.reasoning.training.grade import Sources, TrainedGrade, train_grade
 from tacit.reasoning.training.grade_data import (
     Pairs,
     embedding_negatives,
@@ -67,7 +67,7 @@ def sources(oracle: KnowledgeGraph, analyser: SpacyAnalyser, encoder: TextEncode
 
 def run(
     sources: Sources, folder: Path, train: Callable[..., Any] = quiet, recipe: GradeRecipe | None = None, **named: Any
-) -> Trained:
+) -> TrainedGrade:
     return train_grade(VARIANTS, sources, recipe or RECIPE, folder, train, **named)
 
 

@@ -1,9 +1,9 @@
 """Discourse rules: which events of a dialogue are related, and by which relation.
 
 A rule reads a connective, a modal verb, a feeling, an evaluation or the order of clauses. Rules within a turn give Single tuples
-(:func:`single`), rules between a turn and the reply to it give Pair tuples (:func:`pair`). Within a turn, effects, feelings and
-wishes are PersonX's (``xEffect``) when both clauses have the same subject, else another person's (``oEffect``). Rules that were
-right no more often than chance on the tuning half of DECO's training dialogues were left out.
+(:func:`single_candidates`), rules between a turn and the reply to it give Pair tuples (:func:`pair_candidates`). Within a turn,
+effects, feelings and wishes are PersonX's (``xEffect``) when both clauses have the same subject, else another person's
+(``oEffect``). Rules that were right no more often than chance on the tuning half of DECO's training dialogues were left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Candidate(NamedTuple):
     tail_from: Clause
 
 
-def single(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
+def single_candidates(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
     """Candidates with both events in one turn of ``speaker``."""
     for clause in clauses:
         governor = None if clause.other is None else clauses[clause.other]
@@ -46,7 +46,7 @@ def single(clauses: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
 
 
 def _joined(governor: Clause, clause: Clause) -> Iterator[Candidate]:
-    """Candidates from the connective between ``clause`` and ``other``, which it depends on."""
+    """Candidates from the connective that joins ``clause`` to its ``governor``."""
     if not (_is_event(governor) and _is_event(clause)):
         return
     joined = clause.connective
@@ -175,7 +175,7 @@ def _in_a_row(clauses: Sequence[Clause]) -> Iterator[Candidate]:
             yield Candidate("xAttr", event_words(before[-1]), (*subject, "be", judged), before[-1], clause)
 
 
-def pair(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
+def pair_candidates(history: Sequence[Clause], reply: Sequence[Clause], speaker: Speaker) -> Iterator[Candidate]:
     """Candidates with the head in the other speaker's turn before, and the tail in the reply of ``speaker``."""
     statements = [clause for clause in history if _is_event(clause) and clause.person and clause.relation != "ccomp"]
     questions = [clause for clause in history if clause.mood is Mood.QUESTION and clause.who and clause.person]
@@ -252,7 +252,7 @@ def _answering(head: Clause, reply: Sequence[Clause], speaker: Speaker, *, quest
             yield Candidate("HasSubEvent", words, event_words(clause), head, clause)
 
 
-def stated(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Words]]:
+def stated_events(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Words]]:
     """Yield the events of a turn by themselves: stated, asked about, demanded; a wish also as the event that is wished for."""
     for clause in clauses:
         known = replace(clause, mood=Mood.STATEMENT) if clause.mood is Mood.QUESTION else clause

@@ -17,7 +17,7 @@ from .....graph.item import Item
 from ....text.parsing import Parser, open_parser
 from ..events import EventTuple, Kind, Where, head_form, in_order
 from .clauses import Clause, ClauseReader, SpokenTurn, resolved
-from .discourse import Candidate, pair, single, stated
+from .discourse import Candidate, pair_candidates, single_candidates, stated_events
 from .phrases import NAMES, Participant, Speaker, Words, name_participants
 
 VERSION = 3
@@ -69,14 +69,14 @@ class RuleExtractor:
     def _tuples(self, item: Item) -> Iterator[EventTuple]:
         *history, response = self._clauses.read(_turns(item))
         before, reply = resolved(history[0] if history else [], response)
-        tuples = [as_tuple(candidate, Kind.SINGLE, None) for candidate in single(reply, _OWN)]
-        tuples += [as_tuple(candidate, Kind.PAIR, len(item.history) - 1) for candidate in pair(before, reply, _OWN)]
+        tuples = [as_tuple(candidate, Kind.SINGLE, None) for candidate in single_candidates(reply, _OWN)]
+        tuples += [as_tuple(candidate, Kind.PAIR, len(item.history) - 1) for candidate in pair_candidates(before, reply, _OWN)]
         yield from filter(None, tuples)
 
 
 def _events(clauses: Sequence[Clause]) -> Iterator[StatedEvent]:
     seen = set()
-    for clause, words in stated(resolved(clauses)[0]):
+    for clause, words in stated_events(resolved(clauses)[0]):
         [text] = name_participants((words,))
         text = head_form(text)
         if text and text not in seen:

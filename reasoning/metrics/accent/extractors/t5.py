@@ -19,7 +19,7 @@ from .....graph.item import Item
 from ....lru_cache import LruCache
 from ....models.batching import batches_by_length
 from ....models.hub import ModelFiles, find_model, need, open_model, tokens_a_batch
-from ....models.writers import Limits, Seq2SeqWriter
+from ....models.writers import GenerationLimits, Seq2SeqWriter
 from ..events import RELATIONS, EventTuple, Kind, head_form, in_order, normalise
 
 DEFAULT_MODEL = "EchoShao8899/t5_event_relation_extractor"
@@ -48,7 +48,7 @@ class T5Extractor:
         options = {"beams": beams, "norepeat": no_repeat, "length": max_length, "dtype": dtype}
         self._changed = [f"{name}={value}" for name, value in options.items() if value != DEFAULTS[name]]
         self._batch_tokens = tokens_a_batch(batch_tokens, model)
-        limits = Limits(max_length, longest=1 + NEW_TOKENS, no_repeat=no_repeat, early_stopping=beams > 1)
+        limits = GenerationLimits(max_length, longest=1 + NEW_TOKENS, no_repeat=no_repeat, early_stopping=beams > 1)
         self._writer = Seq2SeqWriter(model, tokenizer, limits)
         self._answers: LruCache[str, str] = LruCache(_CACHE)
 

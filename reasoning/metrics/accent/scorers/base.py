@@ -123,7 +123,7 @@ class KnownTail(NamedTuple):
         return Assertion(head, relation, tail, 1.0, self.source, rank=rank, score=self.score)
 
 
-class Found(NamedTuple):
+class TailResult(NamedTuple):
     """The result of a query: tails in the source's order, and a note where something failed."""
 
     tails: tuple[KnownTail, ...] = ()
@@ -137,5 +137,5 @@ class TailSource(Protocol):
     def signature(self) -> str:
         """Identifies the source; changes whenever its results may change."""
 
-    def find(self, queries: Sequence[Query]) -> list[Found]:
+    def find(self, queries: Sequence[Query]) -> list[TailResult]:
         """Return the known tails for each query, in order."""

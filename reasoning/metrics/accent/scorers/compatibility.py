@@ -16,8 +16,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..verbalise import statement
-from .base import SHOWN, CloseTail, Embed, Found, Query, TailSource, Triple, TupleScore, TupleScorer, Vectors, check_relations
-from .compact import Scale
+from .base import (
+    SHOWN,
+    CloseTail,
+    Embed,
+    Query,
+    TailResult,
+    TailSource,
+    Triple,
+    TupleScore,
+    TupleScorer,
+    Vectors,
+    check_relations,
+)
+from .retrieval_model import Scale
 from .retriever import Match, make_retriever, make_support
 
 if TYPE_CHECKING:
@@ -70,7 +82,7 @@ class Compatibility:
             scores[index] = score._replace(note="; ".join(part for part in (note, score.note) if part))
         return scores
 
-    def _compared(self, tuples: Sequence[Triple], known_tails: Sequence[Found]) -> list[TupleScore]:
+    def _compared(self, tuples: Sequence[Triple], known_tails: Sequence[TailResult]) -> list[TupleScore]:
         """Equation 1 for tuples with known tails; each distinct text is embedded once."""
         forms = [statement(tail, relation) for _, relation, tail in tuples]
         texts: dict[str, int] = {}
@@ -90,7 +102,7 @@ class Compatibility:
         return scores
 
 
-def closest(vector: Vectors, known: Vectors, known_tails: Found) -> TupleScore:
+def closest(vector: Vectors, known: Vectors, known_tails: TailResult) -> TupleScore:
     """Return the score of a tail's ``vector``, shape (d,), against ``known`` ones, shape (n, d), with the best distinct tails."""
     # Row by row, so that rounding does not depend on the number of tails.
     cosines = np.einsum("ij,j->i", known.astype(np.float64), vector.astype(np.float64))

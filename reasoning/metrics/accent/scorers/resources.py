@@ -15,7 +15,7 @@ from ..tails.sources import CachedTails, Chain, CometTails, GraphTails, NearestT
 from .base import TailSource, TupleScorer
 
 if TYPE_CHECKING:
-    from .compact import Compact
+    from .retrieval_model import RetrievalModel
 
 Progress = Callable[[str, int], None]
 
@@ -51,7 +51,7 @@ class ScorerResources:
         self.device = device
         self.dtype = dtype
         self._progress = progress
-        self._models: dict[str | Path | None, Compact] = {}
+        self._models: dict[str | Path | None, RetrievalModel] = {}
 
     @cached_property
     def encoder(self) -> Any:
@@ -79,14 +79,14 @@ class ScorerResources:
     @cached_property
     def vectors(self) -> Any:
         """Embeddings, stored beside the graph."""
-        from ..tails.sources import VectorCache
+        from ....models.vector_cache import VectorCache
 
         return VectorCache(events_home(self.graph), self.encoder)
 
     @cached_property
     def memory(self) -> Any:
         """The stored tails that COMETs generated."""
-        from ..tails.comet import TailCache
+        from ..tails.tail_cache import TailCache
 
         return TailCache(self.graph, self.events)
 
@@ -99,7 +99,7 @@ class ScorerResources:
     ) -> TailSource:
         """Return a tail source: the graph, then ``nearest`` heads with a cosine >= ``threshold`` (0: none), then
         ``comet``, or without one the stored tails of COMETs."""
-        graph = GraphTails(self.events, learnt=comet is None)
+        graph = GraphTails(self.events, generated=comet is None)
         sources: list[TailSource] = [graph]
         if nearest:
             sources.append(self._nearest(graph, nearest, threshold))
@@ -125,12 +125,12 @@ class ScorerResources:
         """Return the relations that tuples may have: ACCENT's twelve, and those of this graph's events."""
         return list(dict.fromkeys([*RELATIONS, *self.events.relations]))
 
-    def compact(self, model: str | Path | None) -> Compact:
+    def retrieval_model(self, model: str | Path | None) -> RetrievalModel:
         """Return the compact model in a folder or file, by default the one that ships."""
-        from .compact import open_compact
+        from .retrieval_model import open_retrieval_model
 
         if model not in self._models:
-            self._models[model] = open_compact(model)
+            self._models[model] = open_retrieval_model(model)
         return self._models[model]
 
     def comet(self, comet: Any = None) -> Any:

@@ -23,7 +23,7 @@ from ....lru_cache import LruCache
 from ..events import head_form
 from ..verbalise import statement
 from .base import RETRIEVER_PREFIX, SHOWN, CloseTail, Embed, KnownTail, Origin, Triple, TupleScore, Vectors, check_relations
-from .compact import Compact, Quantised
+from .retrieval_model import Quantised, RetrievalModel
 
 if TYPE_CHECKING:
     from .resources import ScorerResources
@@ -35,10 +35,10 @@ _CACHE_SIZE = 50_000
 Result = TypeVar("Result")
 
 
-class CompactScorer(ABC, Generic[Result]):
+class RetrievalScorer(ABC, Generic[Result]):
     """Scores tuples by a compact model and the encoder that it was trained on, with an LRU cache."""
 
-    def __init__(self, model: Compact, embed: Embed, *, encoder: str) -> None:
+    def __init__(self, model: RetrievalModel, embed: Embed, *, encoder: str) -> None:
         """Score by ``model``; the signature ``encoder`` of ``embed`` must be that of its training."""
         if encoder != model.encoder[1]:
             raise ModelError(
@@ -68,10 +68,10 @@ class CompactScorer(ABC, Generic[Result]):
         """Return the result for one tuple, from the vectors of head and tail, shape (d,); ``text`` is the head."""
 
 
-def along(basis: Vectors, vector: Vectors) -> Vectors:
+def projected(basis: Vectors, vector: Vectors) -> Vectors:
     """Return a vector projected on ``basis``, shape (d, rank), with unit length."""
-    turned = vector @ basis
-    unit: Vectors = turned / max(float(np.linalg.norm(turned)), 1e-12)
+    coordinates = vector @ basis
+    unit: Vectors = coordinates / max(float(np.linalg.norm(coordinates)), 1e-12)
     return unit
 
 
@@ -99,11 +99,11 @@ class Measurement(NamedTuple):
     cosines: Vectors
 
 
-class Retriever(CompactScorer[RetrieverResult]):
+class Retriever(RetrievalScorer[RetrieverResult]):
     """The scorer ``retriever``: closeness under a compact model and its encoder."""
 
-    def __init__(self, model: Compact, embed: Embed, *, encoder: str, pool: int = POOL) -> None:
-        """Score by the ``pool`` tails of a relation that ``model`` ranks highest; the rest as :class:`CompactScorer`."""
+    def __init__(self, model: RetrievalModel, embed: Embed, *, encoder: str, pool: int = POOL) -> None:
+        """Score by the ``pool`` tails of a relation that ``model`` ranks highest; the rest as :class:`RetrievalScorer`."""
         super().__init__(model, embed, encoder=encoder)
         self.pool = pool
         self.signature = f"retriever({model.digest};{pool})"
@@ -120,7 +120,7 @@ class Retriever(CompactScorer[RetrieverResult]):
         match = float(own @ self.model.query(head[None], relation)[0])
         rows = self.model.members[relation][self._highest(ranks, self.pool)]
         rows = rows[rows != without]
-        cosines = self.model.embeddings.products(along(self.model.basis, tail), rows)
+        cosines = self.model.embeddings.products(projected(self.model.basis, tail), rows)
         return Measurement(min(max(float(cosines.max(initial=0.0)), 0.0), 1.0), match, rows, cosines)
 
     def _ranks(self, head: Vectors, relation: int) -> Vectors:
@@ -166,7 +166,7 @@ class Match:
 
 def make_retriever(resources: ScorerResources, *, model: str | Path | None = None) -> Retriever:
     """Return the scorer over the compact model ``model``, by default the one that ships."""
-    return Retriever(resources.compact(model), resources.embed, encoder=resources.encoder.signature)
+    return Retriever(resources.retrieval_model(model), resources.embed, encoder=resources.encoder.signature)
 
 
 # Support: pointwise mutual information of head and tail under a kernel density.
@@ -207,11 +207,11 @@ class _Triples(NamedTuple):
     tail_at: NDArray[np.int64]
 
 
-class Support(CompactScorer[TupleScore]):
+class Support(RetrievalScorer[TupleScore]):
     """The scorer ``support``, over the triples of a compact model."""
 
-    def __init__(self, model: Compact, embed: Embed, *, encoder: str) -> None:
-        """Score by the triples of ``model``; the arguments are those of :class:`CompactScorer`."""
+    def __init__(self, model: RetrievalModel, embed: Embed, *, encoder: str) -> None:
+        """Score by the triples of ``model``; the arguments are those of :class:`RetrievalScorer`."""
         super().__init__(model, embed, encoder=encoder)
         self.signature = f"support({model.digest})"
         self._triples: dict[int, _Triples] = {}
@@ -228,8 +228,8 @@ class Support(CompactScorer[TupleScore]):
         Triples with the head or the tail of ``without`` are left out; without any remaining triple the support is 0.
         """
         known = self._of(relation)
-        head_likeness = known.of_heads.products(along(self.model.basis, head))
-        tail_likeness = known.of_tails.products(along(self.model.basis, tail))
+        head_likeness = known.of_heads.products(projected(self.model.basis, head))
+        tail_likeness = known.of_tails.products(projected(self.model.basis, tail))
         a = np.exp((head_likeness.astype(np.float64) - 1) / HEAD_WIDTH) * (known.heads != without[0])
         b = np.exp((tail_likeness.astype(np.float64) - 1) / TAIL_WIDTH) * (known.tails != without[1])
         of_triples, of_heads, of_tails, strongest = _kernel_sums(a, b, known.head_at, known.tail_at, SHOWN)
@@ -294,4 +294,4 @@ def _kernel_sums(a, b, head_at, tail_at, limit):  # type: ignore[no-untyped-def]
 
 def make_support(resources: ScorerResources, *, model: str | Path | None = None) -> Support:
     """Return the scorer over the triples of the compact model ``model``, by default the one that ships."""
-    return Support(resources.compact(model), resources.embed, encoder=resources.encoder.signature)
+    return Support(resources.retrieval_model(model), resources.embed, encoder=resources.encoder.signature)

@@ -37,7 +37,7 @@ FORMAT = 3
 
 _TEXTS = ("heads", "keys", "tails", "forms")
 _ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")
-TURNED = {"isBefore": "isAfter"}  # stored under the inverse relation, with head and tail exchanged
+INVERSES = {"isBefore": "isAfter"}  # relations that are stored under their inverse, with head and tail exchanged
 LEFT_OUT = ("isFilledBy",)  # its tails fill a blank in the head, and are not events
 
 Numbers = NDArray[np.int32]
@@ -58,7 +58,7 @@ class EventTail(NamedTuple):
         return self.source.startswith(GENERATED_PREFIX)
 
 
-Lookup = Callable[[int, str], list[EventTail]]
+TailLookup = Callable[[int, str], list[EventTail]]
 """From the number of a head and a relation to its tails, in the graph's order: weight descending, then the tail."""
 
 
@@ -86,7 +86,7 @@ class Events(Protocol):
     def observed_heads(self) -> NDArray[np.int64]:
         """Return the numbers of the heads with assertions from datasets, ascending; nearest heads are searched among these."""
 
-    def lookup(self, heads_and_relations: Sequence[tuple[int, str]], /) -> Lookup:
+    def lookup(self, heads_and_relations: Sequence[tuple[int, str]], /) -> TailLookup:
         """Return a function that gives the tails of these heads and relations."""
 
     def generated(self) -> Iterator[tuple[Query, EventTail]]:
@@ -174,7 +174,7 @@ class EventTable(_Heads):
         """Whether a model generated some of the tails."""
         return bool(self.is_generated.any())
 
-    def lookup(self, _wanted: Sequence[tuple[int, str]], /) -> Lookup:
+    def lookup(self, _wanted: Sequence[tuple[int, str]], /) -> TailLookup:
         """Return a function that gives the tails of any head and relation."""
 
         def tails(head: int, relation: str) -> list[EventTail]:
@@ -264,7 +264,7 @@ def entries_of(assertions: Iterable[Assertion], progress: Callable[[int], None] 
             continue
         rank, score = -1 if row.rank is None else row.rank, np.nan if row.score is None else row.score
         ends = row.head, row.tail
-        for name, (head, tail) in ((relation, ends), *([(TURNED[relation], ends[::-1])] if relation in TURNED else [])):
+        for name, (head, tail) in ((relation, ends), *([(INVERSES[relation], ends[::-1])] if relation in INVERSES else [])):
             entry = Entry(name, tail, row.weight, text_of(tail), row.source, rank, score)
             known = by_head.setdefault(text_of(head), {})
             before = known.get(key := (name, entry.text, row.source))
@@ -350,7 +350,7 @@ class StoredEvents(_Heads):
         sources = [
             *((uri, source) for uri, _, source in self._subjects),
             *((uri, source) for uri, _, source in store.nodes_by("Concept", RENAMED)),
-            *((uri, source) for uri, _, source in store.nodes_by("Event", TURNED, "tail")),
+            *((uri, source) for uri, _, source in store.nodes_by("Event", INVERSES, "tail")),
         ]
         known: dict[str, dict[str, bool]] = {}
         for uri, source in sources:
@@ -367,9 +367,9 @@ class StoredEvents(_Heads):
     def relations(self) -> list[str]:
         """Names of the relations between events, sorted, as :class:`EventTable` has them."""
         events = {relation for _, relation, _ in self._subjects}
-        turned = {TURNED[relation] for relation in events & set(TURNED)}
+        inverses = {INVERSES[relation] for relation in events & set(INVERSES)}
         actions = {RENAMED[relation] for _, relation, _ in self._store.nodes_by("Concept", RENAMED)}
-        return sorted(events | turned | actions)
+        return sorted(events | inverses | actions)
 
     @cached_property
     def has_generated(self) -> bool:
@@ -389,7 +389,7 @@ class StoredEvents(_Heads):
         """Return the numbers of the heads with assertions from datasets, ascending."""
         return np.array([number for number, uris in enumerate(self._uris_by_text.values()) if any(uris.values())], dtype=np.int64)
 
-    def lookup(self, heads_and_relations: Sequence[_Head], /) -> Lookup:
+    def lookup(self, heads_and_relations: Sequence[_Head], /) -> TailLookup:
         """Return a function from a head and a relation to its tails; all of them are read together."""
         tails = self._cached.get_all(heads_and_relations, self._read)
         return lambda head, relation: tails[head, relation]
@@ -410,7 +410,7 @@ class StoredEvents(_Heads):
         rows = [
             *self._store.tails_many(events, relations),
             *self._store.tails_many(actions, [name for name, renamed in RENAMED.items() if renamed in relations]),
-            *self._store.heads_many(events, [name for name, turned in TURNED.items() if turned in relations]),
+            *self._store.heads_many(events, [name for name, inverse in INVERSES.items() if inverse in relations]),
         ]
         entries = dict(entries_of(rows))
         texts = ((self.heads[head], relation) for head, relation in heads_and_relations)

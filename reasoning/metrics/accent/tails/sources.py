@@ -7,30 +7,23 @@ of datasets: a tail that a model generated holds for its own head alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .....graph.atomic import write_file
 from .....graph.errors import InputError, TacitError, reason_of
-from .....graph.model import Assertion
-from .....graph.model import Path as GraphPath
+from .....graph.model import Assertion, Path
 from .....graph.names import concept_uri, event_uri, text_of
 from .....graph.protocol import KnowledgeGraph
 from ....lru_cache import LruCache
-from ....models.modelfile import map_arrays, pack
+from ....models.vector_cache import VectorCache
 from ..events import comparison_key, head_form, head_forms
-from ..scorers.base import RETRIEVER_PREFIX, Found, KnownTail, Origin, Query, TailSource
+from ..scorers.base import RETRIEVER_PREFIX, KnownTail, Origin, Query, TailResult, TailSource
 from ..verbalise import statement
-from .comet import NOTHING, Comet, Generated, TailCache, as_known
-from .event_table import RENAMED, TURNED, Events, Lookup
-
-if TYPE_CHECKING:
-    from ....models.encoder import TextEncoder
+from .comet import NOTHING, Comet, Generated, as_known
+from .event_table import INVERSES, RENAMED, Events, TailLookup
+from .tail_cache import TailCache
 
 DEFAULT_NEAREST = 10
 DEFAULT_THRESHOLD = 0.7
@@ -39,19 +32,19 @@ DEFAULT_THRESHOLD = 0.7
 class GraphTails:
     """Tails of a graph's events."""
 
-    def __init__(self, events: Events, *, learnt: bool = True) -> None:
-        """Look up in ``events``; with ``learnt`` also the tails that models generated and that were merged into the graph."""
+    def __init__(self, events: Events, *, generated: bool = True) -> None:
+        """Look up in ``events``; with ``generated`` also the tails that models generated and that were merged into the graph."""
         self.events = events
-        self._learnt = learnt
-        self.signature = "graph" if learnt or not events.has_generated else "graph;people"
+        self._generated = generated
+        self.signature = "graph" if generated or not events.has_generated else "graph;people"
 
-    def find(self, queries: Sequence[Query]) -> list[Found]:
+    def find(self, queries: Sequence[Query]) -> list[TailResult]:
         """Return the tails of each query's head; none when the graph does not hold it."""
         heads = {text: self.heads(text) for text in dict.fromkeys(query.head for query in queries)}
         tails = self.events.lookup([(head, query.relation) for query in queries for head in heads[query.head]])
-        return [Found(tuple(self._first(heads[query.head], query.relation, tails))) for query in queries]
+        return [TailResult(tuple(self._first(heads[query.head], query.relation, tails))) for query in queries]
 
-    def _first(self, heads: Sequence[int], relation: str, tails: Lookup) -> list[KnownTail]:
+    def _first(self, heads: Sequence[int], relation: str, tails: TailLookup) -> list[KnownTail]:
         """Return the tails of the first of ``heads`` that has any."""
         for head in heads:
             if result := self.of(head, relation, Origin.GRAPH, 1.0, tails):
@@ -63,11 +56,11 @@ class GraphTails:
         exact = [head for form in head_forms(text) if (head := self.events.exact(form)) is not None]
         return list(dict.fromkeys([*exact, *self.events.heads_with_key(comparison_key(text))]))
 
-    def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: Lookup | None = None) -> list[KnownTail]:
+    def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: TailLookup | None = None) -> list[KnownTail]:
         """Return the tails of a head; ``tails`` holds those that were looked up together with others."""
         tails = tails or self.events.lookup([(head, relation)])
         rows = [tail for tail in tails(head, relation) if tail.text != NOTHING]
-        if origin is Origin.NEAREST or not self._learnt:
+        if origin is Origin.NEAREST or not self._generated:
             rows = [tail for tail in rows if not tail.is_generated]
         return [
             KnownTail(
@@ -105,7 +98,7 @@ class NearestTails:
         vectors.add(texts, progress)
         self._vectors = vectors.known(texts)
 
-    def find(self, queries: Sequence[Query]) -> list[Found]:
+    def find(self, queries: Sequence[Query]) -> list[TailResult]:
         """Return the tails of the nearest heads that have any under the relation, nearest head first."""
         texts = list(dict.fromkeys(head_form(query.head) for query in queries))
         if not texts:
@@ -126,7 +119,7 @@ class NearestTails:
                     heads += 1
                 if heads == self.limit:
                     break
-            result.append(Found(tuple(tails)))
+            result.append(TailResult(tuple(tails)))
         return result
 
     def _nearest_heads(self, vector: NDArray[np.float32]) -> list[tuple[int, float]]:
@@ -151,7 +144,7 @@ class CometTails:
         self.remember = remember and memory is not None
         self.signature = f"comet:{comet.signature}"
 
-    def find(self, queries: Sequence[Query]) -> list[Found]:
+    def find(self, queries: Sequence[Query]) -> list[TailResult]:
         """Return the model's tails for each query; none, with a note, when the model fails."""
         keys = [Query(head_form(query.head), query.relation) for query in queries]
         answers = self._remembered(keys)
@@ -191,10 +184,10 @@ class CachedTails:
         self._sources = memory.sources()
         self.signature = f"learnt:{memory.digest}" if memory.digest else ""
 
-    def find(self, queries: Sequence[Query]) -> list[Found]:
+    def find(self, queries: Sequence[Query]) -> list[TailResult]:
         """Return the stored tails of each query, by source in order of name."""
         return [
-            Found(tuple(
+            TailResult(tuple(
                 tail
                 for source in self._sources
                 for tail in as_known(query, self._memory.recall(query, source) or (), source).tails
@@ -213,9 +206,9 @@ class Chain:
         self.sources = tuple(sources)
         self.signature = ",".join(source.signature for source in sources if source.signature) or "none"
 
-    def find(self, queries: Sequence[Query]) -> list[Found]:
+    def find(self, queries: Sequence[Query]) -> list[TailResult]:
         """Return for each query the tails of the first source that has any, with the notes of all queried sources."""
-        results = dict.fromkeys(queries, Found())
+        results = dict.fromkeys(queries, TailResult())
         notes: dict[Query, list[str]] = {query: [] for query in results}
         for source in self.sources:
             open_queries = [query for query, result in results.items() if not result.tails]
@@ -241,9 +234,9 @@ class Provenance:
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.graph = graph
-        self._paths: LruCache[_Key, tuple[GraphPath | None]] = LruCache(20_000)
+        self._paths: LruCache[_Key, tuple[Path | None]] = LruCache(20_000)
 
-    def path(self, tail: KnownTail, relation: str) -> GraphPath | None:
+    def path(self, tail: KnownTail, relation: str) -> Path | None:
         """Return the strongest edge by which ``tail`` follows its head, directed from head to tail; None when the graph has
         none."""
         if tail.origin is Origin.MODEL:
@@ -255,13 +248,13 @@ class Provenance:
             self._paths.put(key, known)
         return known[0]
 
-    def _look_up(self, tail: KnownTail, relation: str) -> GraphPath | None:
+    def _look_up(self, tail: KnownTail, relation: str) -> Path | None:
         from_model = tail.source.startswith(RETRIEVER_PREFIX)  # a compact model does not keep sources
         rows = [row for row in self._candidates(tail, relation, from_model) if from_model or row[1].source == tail.source]
         if not rows:
             return None
         nodes, assertion = min(rows, key=lambda row: row[1].order)
-        return GraphPath(nodes, (assertion,))
+        return Path(nodes, (assertion,))
 
     def _candidates(self, tail: KnownTail, relation: str, from_model: bool) -> Iterator[tuple[tuple[str, str], Assertion]]:
         """Every assertion that may be the tail's: it has its text, or, for a compact model's tail, its statement."""
@@ -274,7 +267,7 @@ class Provenance:
             text = text_of(row.tail)
             if (statement(text, relation) if from_model else text) == tail.text:
                 yield (row.head, row.tail), row
-        for name, inverse in TURNED.items():
+        for name, inverse in INVERSES.items():
             if inverse == relation:
                 yield from (((row.tail, row.head), row) for row in self.graph.tails(end, name) if text_of(row.tail) == tail.head)
         if relation in RENAMED.values() and first != last:
@@ -282,87 +275,3 @@ class Provenance:
                 (row,) = path.assertions
                 if row.head == first and RENAMED.get(row.relation) == relation:
                     yield (row.head, row.tail), row
-
-
-# Embeddings of a graph's texts, stored in one file per encoder beside the graph: half precision, memory-mapped.
-#
-# A file maps texts to vectors, so it stays valid when the graph changes: texts of the new graph that it holds are not encoded
-# again. Files are replaced atomically; of two processes that add at once one wins, and the other's texts are encoded again when
-# they are next needed.
-
-Vectors = NDArray[np.float32]
-
-_BATCH = 4096
-_TENSOR = "vectors"
-_TEXTS = "texts"
-
-
-class VectorCache:
-    """The stored vectors of one encoder in the folder ``home``."""
-
-    def __init__(self, home: Path, encoder: TextEncoder) -> None:
-        self.encoder = encoder
-        self.path = home / f"vectors-{re.sub(r'[^A-Za-z0-9.]+', '-', encoder.signature)}.safetensors"
-        self._rows: dict[str, int] = {}
-        self._vectors: NDArray[np.float16] = np.zeros((0, encoder.dimension), dtype=np.float16)
-        self._open()
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def missing(self, texts: Sequence[str]) -> list[str]:
-        """Return the distinct texts without a stored vector."""
-        return [text for text in dict.fromkeys(texts) if text not in self._rows]
-
-    def add(self, texts: Sequence[str], progress: Callable[[int], object] | None = None) -> None:
-        """Encode and store those of ``texts`` that are missing; in memory only where the file cannot be written."""
-        fresh = sorted(self.missing(texts), key=lambda text: (len(text), text))
-        if not fresh:
-            return
-        parts = [np.asarray(self._vectors)]
-        for start in range(0, len(fresh), _BATCH):
-            pooled = self.encoder.pooled(fresh[start : start + _BATCH], keep=False, progress=progress)
-            parts.append(self.encoder.sentences(pooled).astype(np.float16))
-        known = [*self._rows, *fresh]
-        vectors = np.concatenate(parts)
-        try:
-            self._write(known, vectors)
-            self._open()
-        except OSError:
-            self._rows, self._vectors = {text: row for row, text in enumerate(known)}, vectors
-
-    def known(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of stored texts, shape (texts, dimension)."""
-        rows = np.fromiter((self._rows[text] for text in texts), dtype=np.int64, count=len(texts))
-        return self._vectors[rows].astype(np.float32)
-
-    def __getitem__(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of ``texts``, shape (texts, dimension); missing ones are encoded with the same rounding."""
-        absent = self.missing(texts)
-        if not absent:
-            return self.known(texts)
-        fresh = dict(zip(absent, self.encoder.encode(absent).astype(np.float16).astype(np.float32), strict=True))
-        result = np.empty((len(texts), self.encoder.dimension), dtype=np.float32)
-        here = [index for index, text in enumerate(texts) if text not in fresh]
-        if here:
-            result[here] = self.known([texts[index] for index in here])
-        for index, text in enumerate(texts):
-            if text in fresh:
-                result[index] = fresh[text]
-        return result
-
-    def _open(self) -> None:
-        """Map the file; a missing or broken one counts as empty."""
-        try:
-            arrays = map_arrays(self.path)
-            vectors, texts = arrays[_TENSOR], arrays[_TEXTS].tobytes().decode("utf-8").split("\n")[:-1]
-        except (OSError, ValueError, KeyError, TypeError):
-            return
-        if vectors.shape == (len(texts), self.encoder.dimension):
-            self._rows, self._vectors = {text: row for row, text in enumerate(texts)}, vectors
-
-    def _write(self, texts: Sequence[str], vectors: NDArray[np.float16]) -> None:
-        """Write the file, replaced atomically."""
-        data = "".join(f"{text}\n" for text in texts).encode("utf-8")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(self.path, pack({_TENSOR: vectors, _TEXTS: np.frombuffer(data, dtype=np.uint8)}))

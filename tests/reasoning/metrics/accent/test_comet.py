@@ -21,7 +21,7 @@ from tacit.reasoning.metrics.accent.scorers.kgbert import classifier_input, open
 from tacit.reasoning.metrics.accent.scorers.language_models import CometLoss
 from tacit.reasoning.metrics.accent.tails.comet import as_known, open_comet
 from tacit.reasoning.models.hub import find_model
-from tacit.reasoning.models.writers import CausalWriter, Limits, open_writer
+from tacit.reasoning.models.writers import CausalWriter, GenerationLimits, open_writer
 from tacit.reasoning.training.comet import train_comet, train_kgbert
 from tacit.reasoning.training.recipe import CometRecipe, TripleRecipe
 
@@ -215,7 +215,7 @@ def test_bigrams_may_repeat_if_allowed(save: Callable[[Path], Path], tmp_path: P
     files = find_model(save(tmp_path / "model"))
     repeated = []
     for size in (2, 0):
-        writer = open_writer(files, device="cpu", limits=Limits(shortest=30, longest=30, no_repeat=size))
+        writer = open_writer(files, device="cpu", limits=GenerationLimits(shortest=30, longest=30, no_repeat=size))
         generate, generations = writer.model.generate, []
         monkeypatch.setattr(
             writer.model,

@@ -16,15 +16,10 @@ from tacit.graph import WritableGraph, open_graph, open_index
 from tacit.graph.errors import GraphBusy, GraphError
 from tacit.graph.model import Assertion, LoadCounts
 from tacit.graph.names import event_uri
-from tacit.reasoning.metrics.accent.scorers.base import Found, Origin, Query, TailSource
-from tacit.reasoning.metrics.accent.tails.comet import (
-    JOURNAL,
-    Journal,
-    TailCache,
-    merge_cache,
-)
+from tacit.reasoning.metrics.accent.scorers.base import Origin, Query, TailResult, TailSource
 from tacit.reasoning.metrics.accent.tails.event_table import open_table
 from tacit.reasoning.metrics.accent.tails.sources import CachedTails, Chain, CometTails, GraphTails
+from tacit.reasoning.metrics.accent.tails.tail_cache import JOURNAL, Journal, TailCache, merge_cache
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import FixedComet, world
@@ -44,10 +39,10 @@ def learnt(number: int, process: int = 0) -> Assertion:
 def tails(graph: WritableGraph, comet: FixedComet, *, remember: bool = True) -> TailSource:
     """The graph, then ``comet``, as the metric chains them."""
     table = open_table(graph)
-    return Chain([GraphTails(table, learnt=False), CometTails(comet, TailCache(graph, table), remember=remember)])  # type: ignore[arg-type]
+    return Chain([GraphTails(table, generated=False), CometTails(comet, TailCache(graph, table), remember=remember)])  # type: ignore[arg-type]
 
 
-def texts(answers: list[Found]) -> list[list[str]]:
+def texts(answers: list[TailResult]) -> list[list[str]]:
     return [[tail.text for tail in answer.tails] for answer in answers]
 
 
@@ -163,7 +158,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from tacit.graph.model import Assertion
-from tacit.reasoning.metrics.accent.tails.comet import Journal
+from tacit.reasoning.metrics.accent.tails.tail_cache import Journal
 
 journal = Journal(Path(sys.argv[1]))
 for number in range(40):

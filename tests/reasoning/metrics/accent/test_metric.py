@@ -16,7 +16,7 @@ from tacit.reasoning import Score, explanation, load_metric
 from tacit.reasoning.metrics.accent.events import EventTuple, Kind, Where
 from tacit.reasoning.metrics.accent.metric import PAPER_ENCODER, Accent, make
 from tacit.reasoning.metrics.accent.scorers.base import CloseTail, KnownTail, Origin, Triple, TupleScore
-from tacit.reasoning.metrics.accent.scorers.compact import to_bytes
+from tacit.reasoning.metrics.accent.scorers.retrieval_model import to_bytes
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import FixedComet, WordEncoder, world

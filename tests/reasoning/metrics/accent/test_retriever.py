@@ -14,10 +14,16 @@ import pytest
 from tacit.graph import open_graph
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.metrics.accent.events import head_form
-from tacit.reasoning.metrics.accent.scorers import compact
+from tacit.reasoning.metrics.accent.scorers import retrieval_model
 from tacit.reasoning.metrics.accent.scorers.base import Origin, Triple
-from tacit.reasoning.metrics.accent.scorers.compact import Compact, from_bytes, open_compact, quantise, to_bytes
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.retrieval_model import (
+    RetrievalModel,
+    from_bytes,
+    open_retrieval_model,
+    quantise,
+    to_bytes,
+)
 from tacit.reasoning.metrics.accent.scorers.retriever import HEAD_WIDTH, TAIL_WIDTH, Retriever, Support
 from tacit.reasoning.metrics.accent.verbalise import statement
 
@@ -37,7 +43,7 @@ def lesson() -> list[Triple]:
 
 
 @pytest.fixture(scope="module")
-def trained() -> Compact:
+def trained() -> RetrievalModel:
     pytest.importorskip("torch")
     from tacit.reasoning.training.recipe import RetrieverRecipe
     from tacit.reasoning.training.retriever import train_retriever
@@ -47,7 +53,7 @@ def trained() -> Compact:
     return train_retriever(lesson(), ("xWant", "xAttr", "oWant"), encoder.encode, recipe, encoder=("words", "words"))
 
 
-def test_a_trained_retriever_ranks_learnt_tails_first(trained: Compact) -> None:
+def test_a_trained_retriever_ranks_learnt_tails_first(trained: RetrievalModel) -> None:
     assert trained.relations == ("xWant", "xAttr")
     retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=4)
     for animal in ANIMALS:
@@ -63,7 +69,7 @@ def test_a_trained_retriever_ranks_learnt_tails_first(trained: Compact) -> None:
 
 
 def test_equal_seeds_give_equal_models_even_after_a_kill(
-    trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trained: RetrievalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch")
     from tacit.reasoning.training import retriever
@@ -79,7 +85,7 @@ def test_equal_seeds_give_equal_models_even_after_a_kill(
         if len(steps) == 35:
             raise KeyboardInterrupt
 
-    def train(seed: int) -> Compact:
+    def train(seed: int) -> RetrievalModel:
         recipe = RetrieverRecipe(steps=50, batch_size=64, parts=32, seed=seed)
         return train_retriever(
             lesson(), ("xWant", "xAttr"), WordEncoder().encode, recipe, encoder=("words", "words"), checkpoints=tmp_path / "c",
@@ -93,10 +99,10 @@ def test_equal_seeds_give_equal_models_even_after_a_kill(
     assert to_bytes(train(2)) != to_bytes(trained)
 
 
-def test_models_round_trip_through_files(trained: Compact, tmp_path: Path) -> None:
+def test_models_round_trip_through_files(trained: RetrievalModel, tmp_path: Path) -> None:
     data = to_bytes(trained)
     (tmp_path / "retriever.safetensors").write_bytes(data)
-    opened = open_compact(tmp_path)
+    opened = open_retrieval_model(tmp_path)
     assert (opened.relations, opened.texts, opened.encoder, dict(opened.facts)) == (
         trained.relations, trained.texts, trained.encoder, dict(trained.facts),
     )  # fmt: skip
@@ -123,7 +129,7 @@ def test_quantised_vectors_and_products_are_close_to_exact_ones(parts: int, widt
     np.testing.assert_allclose(few_quantised.vectors(np.arange(5)), vectors[:5], atol=1e-3)
 
 
-def test_support_is_pointwise_mutual_information_under_the_kernels(trained: Compact) -> None:
+def test_support_is_pointwise_mutual_information_under_the_kernels(trained: RetrievalModel) -> None:
     """Against the definition, triple by triple, over the vectors that the model keeps."""
     support = Support(trained, WordEncoder().encode, encoder="words")
     number = trained.relations.index("xWant")
@@ -148,7 +154,7 @@ def test_support_is_pointwise_mutual_information_under_the_kernels(trained: Comp
         )
 
 
-def test_excluded_triples_give_no_support(trained: Compact) -> None:
+def test_excluded_triples_give_no_support(trained: RetrievalModel) -> None:
     support = Support(trained, WordEncoder().encode, encoder="words")
     number = trained.relations.index("xWant")
     rows = trained.triples[number]
@@ -163,7 +169,7 @@ def test_excluded_triples_give_no_support(trained: Compact) -> None:
     assert nobody.measure(head, number, tail, without=(int(rows[0, 0]), -1)) == (0.0, ())
 
 
-def test_related_tuples_have_more_support(stored: Stored, trained: Compact, tmp_path: Path) -> None:
+def test_related_tuples_have_more_support(stored: Stored, trained: RetrievalModel, tmp_path: Path) -> None:
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
     graph = open_graph(stored(world(), tmp_path / "graph"))
     scorer = ScorerResources(graph, encoder=WordEncoder()).scorer("support", model=tmp_path)
@@ -178,19 +184,21 @@ def test_related_tuples_have_more_support(stored: Stored, trained: Compact, tmp_
 
 
 def test_a_model_is_opened_once_for_all_users(
-    stored: Stored, trained: Compact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stored: Stored, trained: RetrievalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "retriever.safetensors").write_bytes(to_bytes(trained))
     graph = open_graph(stored(world(), tmp_path / "graph"))
     opened: list[object] = []
-    monkeypatch.setattr(compact, "open_compact", lambda model: opened.append(model) or open_compact(model))
+    monkeypatch.setattr(
+        retrieval_model, "open_retrieval_model", lambda model: opened.append(model) or open_retrieval_model(model)
+    )
     resources = ScorerResources(graph, encoder=WordEncoder())
     for name in ("blend", "support", "retriever", "compatibility"):
         resources.scorer(name, model=tmp_path)
     assert opened == [tmp_path]
 
 
-def test_scores_do_not_depend_on_the_batch(trained: Compact) -> None:
+def test_scores_do_not_depend_on_the_batch(trained: RetrievalModel) -> None:
     retriever = Retriever(trained, WordEncoder().encode, encoder="words", pool=5)
     together = retriever.score(lesson()[::7])
     for triple, score in zip(lesson()[::7], together, strict=True):
@@ -199,19 +207,19 @@ def test_scores_do_not_depend_on_the_batch(trained: Compact) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 7, 100, -1])
-def test_invalid_model_files_are_refused(trained: Compact, tmp_path: Path, cut: int) -> None:
+def test_invalid_model_files_are_refused(trained: RetrievalModel, tmp_path: Path, cut: int) -> None:
     data = to_bytes(trained)
     with pytest.raises(ModelError, match="is not a tail retriever"):
         from_bytes(data[:cut], "file")
     with pytest.raises(ModelError, match="there is no tail retriever"):
-        open_compact(tmp_path / "none")
+        open_retrieval_model(tmp_path / "none")
     changed = data.replace(b'\\"version\\": 2', b'\\"version\\": 9')
     assert changed != data
     with pytest.raises(ModelError, match="its format is version 9, and this tacit reads version 2"):
         from_bytes(changed, "file")
 
 
-def test_a_retriever_is_bound_to_its_encoder(trained: Compact) -> None:
+def test_a_retriever_is_bound_to_its_encoder(trained: RetrievalModel) -> None:
     with pytest.raises(ModelError, match="was trained on vectors of words"):
         Retriever(trained, WordEncoder("others").encode, encoder="others")
     with pytest.raises(InputError, match="unknown relation between events 'oWant'"):
@@ -219,7 +227,7 @@ def test_a_retriever_is_bound_to_its_encoder(trained: Compact) -> None:
 
 
 def test_the_shipped_model_is_small_and_has_a_card() -> None:
-    model = open_compact()
+    model = open_retrieval_model()
     folder = Path(__file__).parents[4] / "reasoning" / "metrics" / "accent" / "model"
     assert sum(file.stat().st_size for file in folder.iterdir()) < 10_000_000
     card = (folder / "README.md").read_text(encoding="utf-8")

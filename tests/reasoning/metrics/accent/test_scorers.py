@@ -12,7 +12,6 @@ from tacit.graph import KnowledgeGraph, open_graph
 from tacit.graph.errors import InputError, ModelError
 from tacit.reasoning.metrics.accent.metric import make as make_accent
 from tacit.reasoning.metrics.accent.scorers.base import Origin, Triple, TupleScore
-from tacit.reasoning.metrics.accent.scorers.compact import Scale
 from tacit.reasoning.metrics.accent.scorers.compatibility import (
     UNKNOWN,
     Blend,
@@ -20,6 +19,7 @@ from tacit.reasoning.metrics.accent.scorers.compatibility import (
     Part,
 )
 from tacit.reasoning.metrics.accent.scorers.resources import ScorerResources
+from tacit.reasoning.metrics.accent.scorers.retrieval_model import Scale
 from tacit.reasoning.metrics.accent.tails.event_table import open_table
 from tacit.reasoning.metrics.accent.tails.sources import GraphTails
 from tacit.reasoning.metrics.judgement import MODEL_FILE

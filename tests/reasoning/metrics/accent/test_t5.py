@@ -24,7 +24,7 @@ from tacit.reasoning.metrics.accent.extractors.t5 import (
     within,
 )
 from tacit.reasoning.training import accent
-from tacit.reasoning.training.accent import Trained, examples_of, train_extractor
+from tacit.reasoning.training.accent import TrainedExtractor, examples_of, train_extractor
 from tacit.reasoning.training.loop import Plan
 from tacit.reasoning.training.recipe import ExtractorRecipe
 
@@ -60,7 +60,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trained, list[tuple[int, int, float]]]:
+def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TrainedExtractor, list[tuple[int, int, float]]]:
     folder = tmp_path_factory.mktemp("trained") / "model"
     seen: list[tuple[int, int, float]] = []
     facts = train_extractor(
@@ -72,7 +72,7 @@ def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 
 @pytest.fixture(scope="module")
-def extractor(trained: tuple[Path, Trained, Any]) -> T5Extractor:
+def extractor(trained: tuple[Path, TrainedExtractor, Any]) -> T5Extractor:
     return make(model=trained[0], device="cpu")
 
 
@@ -150,7 +150,7 @@ def test_training_examples_are_all_tuples_and_some_negatives() -> None:
         examples_of(ROWS, none_examples=-1)
 
 
-def test_training_reports_progress_and_writes_a_log(trained: tuple[Path, Trained, list[tuple[int, int, float]]]) -> None:
+def test_training_reports_progress_and_writes_a_log(trained: tuple[Path, TrainedExtractor, list[tuple[int, int, float]]]) -> None:
     folder, facts, seen = trained
     assert facts.tuples == 3
     assert facts.loss < 0.2 < seen[0][2]
@@ -199,7 +199,7 @@ def test_equal_seeds_give_equal_models_even_after_a_kill(base: Path, tmp_path: P
         if len(steps) == 3:
             raise KeyboardInterrupt
 
-    def train(name: str, seed: int, progress: Any = None) -> Trained:
+    def train(name: str, seed: int, progress: Any = None) -> TrainedExtractor:
         return train_extractor(
             ROWS, base, tmp_path / name, ExtractorRecipe(none_examples=1, epochs=2, seed=seed), progress=progress
         )
@@ -214,7 +214,7 @@ def test_equal_seeds_give_equal_models_even_after_a_kill(base: Path, tmp_path: P
     assert not list(tmp_path.glob(".*"))
 
 
-def test_the_signature_names_model_and_options(extractor: T5Extractor, trained: tuple[Path, Trained, Any]) -> None:
+def test_the_signature_names_model_and_options(extractor: T5Extractor, trained: tuple[Path, TrainedExtractor, Any]) -> None:
     assert extractor.signature == f"t5-1;model=model@{trained[1].digest}"
     assert make(model=trained[0], beams=1, no_repeat=0, device="cpu").signature.endswith(";beams=1;norepeat=0")
 

@@ -12,9 +12,10 @@ from tacit.graph.errors import GraphError, InputError
 from tacit.graph.model import Assertion
 from tacit.graph.names import event_uri
 from tacit.graph.storage import HEADER
-from tacit.reasoning.metrics.accent.scorers.base import Found, KnownTail, Origin, Query
+from tacit.reasoning.metrics.accent.scorers.base import KnownTail, Origin, Query, TailResult
 from tacit.reasoning.metrics.accent.tails.event_table import EventTable, events_home, open_table
-from tacit.reasoning.metrics.accent.tails.sources import Chain, GraphTails, NearestTails, VectorCache
+from tacit.reasoning.metrics.accent.tails.sources import Chain, GraphTails, NearestTails
+from tacit.reasoning.models.vector_cache import VectorCache
 
 from tests.conftest import Stored
 from tests.reasoning.metrics.accent.world import WordEncoder, world
@@ -96,9 +97,9 @@ def test_a_damaged_table_is_rebuilt(stored: Stored, tmp_path: Path) -> None:
 def test_a_graph_without_events_has_no_tails(tmp_path: Path) -> None:
     with open_graph(tmp_path / "graph", create=True) as graph:
         table = open_table(graph)
-    assert GraphTails(table).find([Query("PersonX eats", "xWant")]) == [Found()]
+    assert GraphTails(table).find([Query("PersonX eats", "xWant")]) == [TailResult()]
     vectors = VectorCache(tmp_path, WordEncoder())  # type: ignore[arg-type]
-    assert NearestTails(GraphTails(table), vectors).find([Query("PersonX eats", "xWant")]) == [Found()]
+    assert NearestTails(GraphTails(table), vectors).find([Query("PersonX eats", "xWant")]) == [TailResult()]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_a_head_is_found_in_any_wording(table: EventTable, wording: str) -> None
 )
 def test_unknown_heads_have_no_tails(table: EventTable, query: Query) -> None:
     """An unknown head, a head of which people said that nothing is needed, no head at all."""
-    assert GraphTails(table).find([query]) == [Found()]
+    assert GraphTails(table).find([query]) == [TailResult()]
 
 
 def test_the_nearest_heads_answer_for_an_unknown_one(table: EventTable, tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_the_nearest_heads_answer_for_an_unknown_one(table: EventTable, tmp_path
     assert {tail.head for tail in tails.tails} == {"PersonX buys a dog"}
     assert {tail.origin for tail in tails.tails} == {Origin.NEAREST}
     assert tails.tails[0].likeness == pytest.approx(float(first @ second), abs=1e-3)
-    assert nearest.find([Query("entirely other words", "xWant")]) == [Found()]
+    assert nearest.find([Query("entirely other words", "xWant")]) == [TailResult()]
 
 
 def test_the_nearest_heads_are_those_with_tails_under_the_relation(table: EventTable, tmp_path: Path) -> None:
@@ -175,10 +176,12 @@ class Counting:
         self.heads, self.note = heads, note
         self.queries: list[Query] = []
 
-    def find(self, queries: Iterable[Query]) -> list[Found]:
+    def find(self, queries: Iterable[Query]) -> list[TailResult]:
         self.queries += queries
         tail = KnownTail("a", "a", Origin.GRAPH, "h", 1.0, "test")
-        return [Found((tail,) if query.head in self.heads else (), self.note) for query in self.queries[-len(list(queries)) :]]
+        return [
+            TailResult((tail,) if query.head in self.heads else (), self.note) for query in self.queries[-len(list(queries)) :]
+        ]
 
 
 def test_a_chain_passes_only_unanswered_queries_on() -> None:

@@ -109,7 +109,7 @@ def test_padding_does_not_change_scores(model: GradeModel) -> None:
     noise = torch.rand_like(graphs.adjacency)
     outside = ~(graphs.mask[:, :, None] & graphs.mask[:, None, :])
     disturbed = Graphs(concepts, disturbed_nodes, graphs.mask, torch.where(outside, noise, graphs.adjacency))
-    attention = model.reason(graphs)[1][0]
+    attention = model.encode_graphs(graphs)[1][0]
     assert float(attention[outside[:, None].expand_as(attention)].abs().max()) == 0
     torch.testing.assert_close(attention.sum(-1), graphs.mask[:, None].expand(3, 4, 6).float())
     # Edges beyond the mask change a node's degree, which no batch holds: only what stands beyond the mask is disturbed.
@@ -189,7 +189,7 @@ def test_the_graphs_vector_is_the_elu_of_the_projected_mean(model: GradeModel) -
         weights = {name: parameter.detach().double().numpy() for name, parameter in model.pooled.state_dict().items()}
         projected = weights["weight"] @ mean + weights["bias"]
         expected = np.where(projected > 0, projected, np.expm1(projected))
-        assert model.reason(graphs)[0][dialogue].detach().numpy() == pytest.approx(expected, abs=1e-6)
+        assert model.encode_graphs(graphs)[0][dialogue].detach().numpy() == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_head_has_the_widths_of_the_configuration() -> None:

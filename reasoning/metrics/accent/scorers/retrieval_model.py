@@ -58,7 +58,7 @@ class Tower:
 
 
 @dataclass(frozen=True)
-class Compact:
+class RetrievalModel:
     """A retrieval model."""
 
     relations: tuple[str, ...]  # names, by number
@@ -81,7 +81,7 @@ class Compact:
         return head_form(self.texts[text])
 
 
-def to_bytes(model: Compact) -> bytes:
+def to_bytes(model: RetrievalModel) -> bytes:
     """Return the file of a model; equal models give equal bytes."""
     packed = zlib.compress("".join(f"{text}\n" for text in model.texts).encode("utf-8"), 9)
     arrays: dict[str, Any] = {
@@ -104,13 +104,13 @@ def to_bytes(model: Compact) -> bytes:
     return pack(arrays, head)
 
 
-def open_compact(path: Path | str | None = None) -> Compact:
+def open_retrieval_model(path: Path | str | None = None) -> RetrievalModel:
     """Open a retriever's file, or the folder that holds one; by default the one that ships with tacit."""
     folder = Path(__file__).parents[1] / "model" if path is None else Path(path)
     return from_bytes(*read_model(folder, FILE, "tail retriever", "tacit train retriever", _LARGEST))
 
 
-def from_bytes(data: bytes, name: str) -> Compact:
+def from_bytes(data: bytes, name: str) -> RetrievalModel:
     """Return the model in a file's bytes; ``name`` names it in errors."""
     try:
         return _built(*unpack(data, FORMAT, VERSION), digest_of(data))
@@ -120,7 +120,7 @@ def from_bytes(data: bytes, name: str) -> Compact:
         ) from error
 
 
-def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> Compact:
+def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> RetrievalModel:
     texts = tuple(zlib.decompress(arrays["texts"].tobytes()).decode("utf-8").split("\n")[:-1])
     relations = tuple(map(str, head["relations"]))
     basis = arrays["basis"].astype(np.float32)
@@ -153,7 +153,7 @@ def _built(head: Mapping[str, Any], arrays: Mapping[str, Any], digest: str) -> C
     }
     if any(set(by) != set(relations) or min(scale.spread for scale in by.values()) <= 0 for by in scales.values()):
         raise ValueError("its scales do not match its relations")
-    return Compact(
+    return RetrievalModel(
         relations, texts, members, triples, basis, quantised(books, codes), query, key, (str(name), str(signature)), scales,
         dict(head["facts"]), digest,
     )  # fmt: skip
