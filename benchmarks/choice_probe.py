@@ -27,7 +27,7 @@ from tacit.reasoning.inference.choice_figures import choice_measures
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.models.causal_lm import open_causal
 from tacit.reasoning.models.layers import count_layers
-from tacit.reasoning.training.choice_head import CONTROL, SHIPPED_LIMITS, Measured, Split, measure
+from tacit.reasoning.training.choice_head import CONTROL, DEFAULTS, CrossFit, JudgeFeatures, measure
 from tacit.reasoning.training.choice_probe import pairs_of, read_choices, train_choice_probe
 from tacit.reasoning.training.probes import layers_to_try
 
@@ -42,7 +42,7 @@ def halves(groups: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDA
 
 
 def judged(
-    split: Split, instances: Sequence[Instance], parts: dict[str, Measured], group: Sequence[str], odds: Sequence[Floats]
+    split: CrossFit, instances: Sequence[Instance], parts: dict[str, JudgeFeatures], group: Sequence[str], odds: Sequence[Floats]
 ) -> Floats:
     """Return the figures of judges on the second half; a probe is added with the weight 1."""
     others = [name for name in group if name != "probe"]
@@ -86,16 +86,16 @@ def main() -> None:
     )
     hidden = states.hidden[:, layers.index(probe.layer)].astype(np.float64)
     odds = np.split(hidden @ probe.weights.astype(np.float64), boundaries)
-    parts = {"yes-no": Measured(("yes",), [values[:, None] for values in np.split(states.margins, boundaries)])}
+    parts = {"yes-no": JudgeFeatures(("yes",), [values[:, None] for values in np.split(states.margins, boundaries)])}
     names = [*(["graph"] if arguments.graph else []), *(["similarity"] if arguments.encoder else [])]
     with tempfile.TemporaryDirectory() as folder:
         values_folder = arguments.values or Path(folder)
         if names:
             chooser = load_chooser(arguments.graph, names, encoder=arguments.encoder)  # it holds the graph open
             for name, judge in chooser.judges.items():
-                parts[name] = Measured(judge.features, measure(judge, instances, values_folder))
-    control = Split(instances, groups, first, second, STRONGEST, arguments.seed)
-    shipped = Split(instances, groups, first, second, SHIPPED_LIMITS, arguments.seed)
+                parts[name] = JudgeFeatures(judge.features, measure(judge, instances, values_folder))
+    control = CrossFit(instances, groups, first, second, STRONGEST, arguments.seed)
+    shipped = CrossFit(instances, groups, first, second, DEFAULTS, arguments.seed)
     tables = {
         " + ".join(group): judged(control, instances, parts, group, odds)
         for group in rows_of([CONTROL, *names, "yes-no", "probe"])

@@ -22,7 +22,7 @@ from tacit.api.terminal.progress import Meter
 from tacit.graph.questions import Instance
 from tacit.reasoning.inference.choice_figures import choice_measures
 from tacit.reasoning.inference.trained import open_trained
-from tacit.reasoning.training.choice_head import CONTROL, Split
+from tacit.reasoning.training.choice_head import CONTROL, CrossFit
 from tacit.reasoning.training.cicero import train_cicero
 from tacit.reasoning.training.recipe import CiceroRecipe
 
@@ -58,7 +58,7 @@ def main() -> None:
     instances, groups = read_instances(arguments.file, arguments.but, arguments.dialogues)
     first, second = halves(groups, 0)
     train, test = ([instances[index] for index in half.tolist()] for half in (first, second))
-    control = choice_measures(test, Split(instances, groups, first, second, STRONGEST, 0).scores(instances, {}, [CONTROL]))
+    control = choice_measures(test, CrossFit(instances, groups, first, second, STRONGEST, 0).scores(instances, {}, [CONTROL]))
     tables, by_seed = without_fit(test) | {CONTROL: control}, []
     with Meter("training", arguments.seeds, noun="models") as meter:
         for seed in range(arguments.seeds):

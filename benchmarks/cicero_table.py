@@ -22,16 +22,18 @@ from numpy.typing import NDArray
 from support.choices import STRONGEST, print_tables, read_instances, rows_of, without_fit
 from tacit.graph import open_graph
 from tacit.graph.questions import Instance
+from tacit.reasoning.evaluation.resampling import k_folds
 from tacit.reasoning.inference.choice_figures import choice_measures
 from tacit.reasoning.inference.choosing import load_chooser
 from tacit.reasoning.inference.judges import FORM, form_of
-from tacit.reasoning.training.choice_head import CONTROL, FOLDS, SHIPPED_LIMITS, Measured, Split, fit_head, measure
-from tacit.reasoning.training.corpora import k_folds
+from tacit.reasoning.training.choice_head import CONTROL, DEFAULTS, FOLDS, CrossFit, JudgeFeatures, fit_head, measure
 
 Floats = NDArray[np.float64]
 
 
-def tables_of(instances: list[Instance], groups: NDArray[np.int64], parts: dict[str, Measured], seed: int) -> dict[str, Floats]:
+def tables_of(
+    instances: list[Instance], groups: NDArray[np.int64], parts: dict[str, JudgeFeatures], seed: int
+) -> dict[str, Floats]:
     """Return the figures of each row by folds, those of the control first."""
     rows = rows_of([CONTROL, *parts])
     small, shipped = f"{CONTROL}, four features", f"{CONTROL}, words as the judge that ships"
@@ -39,9 +41,9 @@ def tables_of(instances: list[Instance], groups: NDArray[np.int64], parts: dict[
     scores |= {small: [[]] * len(instances), shipped: [[]] * len(instances)}
     form = [form_of(instance.choices) for instance in instances]
     for fold in k_folds(groups, FOLDS, seed):
-        split = Split(instances, groups, fold.train, fold.test, STRONGEST, seed)
+        split = CrossFit(instances, groups, fold.train, fold.test, STRONGEST, seed)
         fold_scores = {" + ".join(row): split.scores(instances, parts, row) for row in rows}
-        as_ships = Split(instances, groups, fold.train, fold.test, SHIPPED_LIMITS, seed)
+        as_ships = CrossFit(instances, groups, fold.train, fold.test, DEFAULTS, seed)
         fold_scores[shipped] = as_ships.scores(instances, {}, [CONTROL])
         head = fit_head(FORM, [form[index] for index in split.train], [instances[index].correct for index in split.train])
         fold_scores[small] = [head.scores(form[index]).tolist() for index in split.test]
@@ -74,7 +76,7 @@ def main() -> None:
                 continue
             started = time.perf_counter()
             values = measure(judge, instances, arguments.values or Path(folder))
-            parts[name] = Measured(judge.features, values)
+            parts[name] = JudgeFeatures(judge.features, values)
             rate = len(instances) / (time.perf_counter() - started)
             print(f"{name}: {rate:,.1f} instances/s, those of --values included, {judge.signature}", flush=True)
     tables = tables_of(instances, groups, parts, arguments.seed)

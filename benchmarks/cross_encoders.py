@@ -25,10 +25,10 @@ from accent_table import Rows, correlated, deco, history_of, judged, percentiles
 from numpy.typing import NDArray
 from tacit.api.terminal.progress import Meter
 from tacit.reasoning.evaluation.agreement import conversations
+from tacit.reasoning.evaluation.resampling import k_folds
 from tacit.reasoning.metrics.accent.scorers.kgbert import TuplePlausibility, pair_of
 from tacit.reasoning.metrics.baselines.cross_encoder import texts_of
 from tacit.reasoning.models.cross_encoder import RatingEncoder, open_cross_encoder
-from tacit.reasoning.training.corpora import k_folds
 from tacit.reasoning.training.cross_encoder import Example, train_cross_encoder
 from tacit.reasoning.training.llm_probe import agreement as area
 from tacit.reasoning.training.recipe import RatingRecipe

@@ -24,7 +24,7 @@ from ..graph.open import linking_store
 from ..graph.protocol import KnowledgeGraph
 from .metrics.accent.events import comparison_key
 from .text.language import Token
-from .text.linking import CONTENT_POS, Linker, Mention
+from .text.linking import CONTENT_POS, Linker, Mention, first_mentions
 from .text.parsing import Parse, Parser, open_parser
 
 VERSION = 1
@@ -51,9 +51,9 @@ class EventLinker:
         mentioning: number of events that mention a concept, of those linked so far; mentions, same: links made so far.
     """
 
-    def __init__(self, graph: KnowledgeGraph, pipeline: Parser | str | None = None) -> None:
-        """Link to the English concepts of ``graph``, by the spaCy pipeline that ships or another one with a parser."""
-        self._analyser = _ParsedEvents(open_parser(pipeline))
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        """Link to the English concepts of ``graph``, by the spaCy pipeline that ships."""
+        self._analyser = _ParsedEvents(open_parser(None))
         self._linker = Linker(graph, self._analyser)
         self._parts = Linker(graph, _VerbsApart(self._analyser))
         self.mentioning = self.mentions = self.same = 0
@@ -67,13 +67,11 @@ class EventLinker:
             batch = ordered[start : start + _BATCH]
             texts = [text_of(uri) for uri in batch]
             for uri, text, parse, mentions in zip(batch, texts, self._analyser.parses(texts), self._mentions(texts), strict=True):
-                first: dict[str, Mention] = {}
-                for mention in mentions:
-                    first.setdefault(mention.concept, mention)
+                first = first_mentions(mentions)
                 self.mentions += len(first)
                 self.mentioning += bool(first)
-                for concept, mention in first.items():
-                    yield Link(uri, "Mentions", concept, _role(mention, parse), text.count(" ", 0, mention.start))
+                for mention in first:
+                    yield Link(uri, "Mentions", mention.concept, _role(mention, parse), text.count(" ", 0, mention.start))
                 keys[comparison_key(text)].append(uri)
             if progress:
                 progress(len(batch))

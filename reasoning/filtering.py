@@ -20,10 +20,8 @@ from ..graph.names import check_relation
 from ..graph.path_search import count_triples_many, counted_chains
 from ..graph.protocol import COUNTS, Count, KnowledgeGraph
 from .base import Signature
-from .metrics.commonsense.features import concept_linker
-from .metrics.grounding import first_mentions
 from .text.language import Analyser
-from .text.linking import Mention
+from .text.linking import Mention, concept_linker, first_mentions
 
 VERSION = 1
 

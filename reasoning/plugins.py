@@ -200,11 +200,6 @@ class Registry(Generic[K]):
         except TacitError:
             return ""
 
-    @staticmethod
-    def refresh() -> None:
-        """Clear the cached entry points, so that newly installed packages are found."""
-        _entry_points.cache_clear()
-
     def _usable_and_faults(self) -> tuple[dict[str, K], list[str]]:
         kinds, faults = dict(self.own), []
         for name, points in sorted(self._points().items()):

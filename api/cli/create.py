@@ -24,7 +24,7 @@ from .training.run import Device
 
 if TYPE_CHECKING:
     from ...reasoning.creation.discriminators import Discriminator, Problem
-    from ...reasoning.inference.choice_figures import Interval
+    from ...reasoning.inference.choice_figures import MeanInterval
 
 create = typer.Typer(cls=opts.Group, rich_markup_mode=None, help="Create a data set of questions about dialogues.")
 
@@ -178,7 +178,7 @@ def choices(
     )
 
 
-def _interval(interval: Interval) -> str:
+def _interval(interval: MeanInterval) -> str:
     return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 

@@ -14,11 +14,11 @@ from tacit.loaders import read_cicero, read_dialogues
 from tacit.loaders.dialogues import Dialogue
 from tacit.reasoning.inference.choice_figures import MEASURES, choice_measures, interval
 from tacit.reasoning.inference.judges import FORM, form_of
-from tacit.reasoning.training.choice_head import CONTROL, Limits, clusters, without_dialogues
+from tacit.reasoning.training.choice_head import CONTROL, FormSettings, clusters, without_dialogues
 
 Floats = NDArray[np.float64]
 EXACT, F1, AUC = (MEASURES.index(name) for name in ("exact", "f1", "auc"))
-STRONGEST = Limits(least=3, dialogues=1)
+STRONGEST = FormSettings(least=3, dialogues=1)
 """The control reads all words that occur three times; the judge that ships reads fewer, so that no dialogue's text is in it."""
 
 PAPER = (

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Answered, Question
-from ..inference.choice_figures import Interval, interval
-from ..training.corpora import k_folds
+from ..evaluation.resampling import k_folds
+from ..inference.choice_figures import MeanInterval, interval
 from .discriminators import Discriminator, Problem, Scorer
 from .tfidf import words_of
 
@@ -41,8 +41,8 @@ class Filtered:
     rounds: tuple[Round, ...]  # in order; the last has no swaps
     # before, after: cross-validated accuracy of a fresh discriminator, on folds that no round used, with the choices drawn at
     # random and with the final ones; 95% intervals over dialogues.
-    before: Interval
-    after: Interval
+    before: MeanInterval
+    after: MeanInterval
     chance: float  # accuracy of guessing
     stable: bool  # whether it ended because the accuracy was stable
 

@@ -1,4 +1,4 @@
-"""Bootstrap resamples of groups of items, with correlations, regression lines and ratios within each.
+"""Resampling of groups of items: bootstrap, with correlations, regression lines and ratios in each resample; cross-validation.
 
 Resample ``b`` of ``n`` items under a seed is a function of these three numbers alone (SplitMix64, Steele et al., OOPSLA 2014),
 so every metric gets the same resamples and none has to be stored. A resample is a weight for each item, and ranks within a
@@ -8,14 +8,16 @@ resample follow from the weights, since the order of the items by score is the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.compiling import compiled
+from ...graph.errors import InputError
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Progress = Callable[[int], object]
 
 #: Columns of the result of :func:`correlations`.
@@ -270,3 +272,48 @@ def _fit(x, y, clusters, seed, result):  # type: ignore[no-untyped-def]
         slope = xy / xx if xx > 0 else np.nan
         result[row, 0] = mean_y - slope * mean_x
         result[row, 1] = slope
+
+
+# Cross-validation: splits into a part to train on and one to test on, in whole groups.
+#
+# Files of ratings have several responses to one history, or every turn of a conversation. Such items share most of their text, so
+# a conversation is a group (:func:`.agreement.conversations`).
+
+
+class TrainTestSplit(NamedTuple):
+    """Indices of the items to train on, and of those to test on."""
+
+    train: Indices
+    test: Indices
+
+
+def k_folds(groups: Indices, folds: int, seed: int) -> list[TrainTestSplit]:
+    """Return splits in which every group is tested once; the largest go first, in seeded order, to the fold with the fewest
+    items."""
+    sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
+    if folds < 2 or len(sizes) < folds:
+        raise InputError(f"{len(sizes)} conversations cannot be divided into {folds} folds; give 2 or more folds, and more data")
+    shuffled = np.random.default_rng(seed).permutation(len(sizes))
+    items_of_fold = [0] * folds
+    fold_of = np.zeros(len(sizes), dtype=np.int64)
+    for group in sorted(shuffled.tolist(), key=lambda group: -sizes[group]):
+        fold = min(range(folds), key=items_of_fold.__getitem__)
+        fold_of[group] = fold
+        items_of_fold[fold] += int(sizes[group])
+    tested = fold_of[groups]
+    return [TrainTestSplit(np.flatnonzero(tested != fold), np.flatnonzero(tested == fold)) for fold in range(folds)]
+
+
+def random_splits(groups: Indices, test_share: float, rounds: int, seed: int) -> list[TrainTestSplit]:
+    """Return ``rounds`` random splits whose test part has about ``test_share`` of the items, in whole groups."""
+    sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
+    result = []
+    for number in range(rounds):
+        order = np.random.default_rng([seed, number]).permutation(len(sizes))
+        chosen = np.zeros(len(sizes), dtype=bool)
+        chosen[order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), test_share * len(groups))))]] = True
+        tested = chosen[groups]
+        if tested.all() or not tested.any():
+            raise InputError(f"{len(sizes)} conversations cannot be divided into parts for training and testing; give more data")
+        result.append(TrainTestSplit(np.flatnonzero(~tested), np.flatnonzero(tested)))
+    return result

@@ -23,7 +23,7 @@ MEASURES = ("single", "exact", "exact_unknown", "f1", "auc")
 half of the choices, rounded up, as :func:`chosen` takes them; ``auc``."""
 
 
-class Interval(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean with its 95% bootstrap interval."""
 
     value: float
@@ -65,7 +65,7 @@ def choice_measures(instances: Sequence[Instance], scores: Sequence[Sequence[flo
     return np.array(rows, dtype=np.float64)
 
 
-def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_000, seed: int = 0) -> Interval:
+def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_000, seed: int = 0) -> MeanInterval:
     """Return the mean of one finite number an instance, with its interval over ``dialogues``; of differences, the paired
     interval."""
     from ..evaluation.resampling import ratios  # imports numba, which clients do without
@@ -74,4 +74,4 @@ def interval(values: Floats, dialogues: Sequence[str], *, resamples: int = 10_00
     sums = np.bincount(groups, weights=values, minlength=len(names))
     sizes = np.bincount(groups, minlength=len(names))
     low, high = np.quantile(ratios(sums, sizes, resamples=resamples, seed=seed), (0.025, 0.975)).tolist()
-    return Interval(float(values.mean()), low, high)
+    return MeanInterval(float(values.mean()), low, high)

@@ -270,8 +270,8 @@ def _judge(name: str, graph: Any, encoder: Any, model: Any, probe: Any, nearest:
             opened = probe if isinstance(probe, Probe) else PROBE.open(probe)
             return ProbeJudge(causal(opened.dtype), opened, cut=own)
         return Likelihood(causal("float32")) if name == "likelihood" else YesNo(causal("bfloat16"))
-    from ..metrics.commonsense.features import concept_linker
     from ..text.language import open_analyser
+    from ..text.linking import concept_linker
     from .answers import load_inference
 
     linker = concept_linker(graph, open_analyser(pipeline), _CACHE_SIZE)

@@ -18,7 +18,7 @@ from ...graph.model import FoundPath, Path
 from ...graph.path_search import counted_chains
 from ...graph.questions import Instance, Question, without_speaker
 from ...graph.schema import shape
-from ..metrics.grounding import first_mentions
+from ..text.linking import first_mentions
 from .answers import Inference, listener_rank, worded
 from .emotions import emotion_of, valence
 from .judges import DENIAL, Matrix, words_in

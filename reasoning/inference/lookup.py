@@ -25,7 +25,7 @@ from ...graph.protocol import KnowledgeGraph
 from ...graph.questions import Question
 from ..lru_cache import LruCache
 from ..metrics.accent.events import comparison_key
-from ..metrics.accent.extractors.phrases import TIMES
+from ..metrics.accent.extractors.dependency_tree import TIMES
 from ..metrics.accent.scorers.base import KnownTail, Origin
 from ..metrics.accent.tails.comet import NOTHING
 from ..metrics.accent.tails.event_table import EventTable

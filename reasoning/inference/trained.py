@@ -98,20 +98,6 @@ class TrainedModel:
         """
         return [self._measure(instance) for instance in instances]
 
-    def chosen(self, instances: Sequence[Instance]) -> list[tuple[int, ...]]:
-        """Return the choices that the model itself takes: those it writes; an encoder's positive ones, or its best."""
-        self.check_task("choose")
-        result = []
-        for values in self.measure(instances):
-            scores = values[:, 0]
-            best = (int(scores.argmax()),)
-            if isinstance(self.opened, ScoringEncoder):
-                above = tuple(np.flatnonzero(scores > 0).tolist()) if self.record.answers == "all" else ()
-                result.append(above or best)
-            else:
-                result.append(tuple(np.flatnonzero(values[:, 1]).tolist()) or best)
-        return [indices[:1] if self.record.answers == "single" else indices for indices in result]
-
     def _measure(self, instance: Instance) -> Matrix:
         torch = need("torch", "neural")
         plain = question_input(instance.question, instance.target, instance.dialogue, fits=self.fits)

@@ -42,7 +42,7 @@ from ..base import BatchScoring, Evidence, Piece, Score, Signature, no_score
 from ..lru_cache import LruCache
 from ..text.idf import IdfTable
 from ..text.language import Analyser, is_english, open_analyser
-from ..text.linking import Linker, Mention
+from ..text.linking import Linker, Mention, first_mentions
 
 VERSION = 3
 FARTHEST = 3  # hops; almost every concept is within 3 hops of everyday concepts
@@ -271,14 +271,6 @@ class Grounding(BatchScoring):
             return float(min(assertion.weight for assertion in path.assertions) / spread)
 
         return max(paths, key=strength)  # the first of equals
-
-
-def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
-    """Return the first mention of each concept, in order."""
-    first: dict[str, Mention] = {}
-    for mention in mentions:
-        first.setdefault(mention.concept, mention)
-    return list(first.values())
 
 
 def latest_mentions(history: Sequence[Sequence[Mention]]) -> dict[str, HistoryMention]:

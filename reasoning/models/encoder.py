@@ -195,12 +195,6 @@ def has_default() -> bool:
     return find_spec(OFFLINE_PACKAGE) is not None or is_cached(DEFAULT_ENCODER)
 
 
-def close_encoders() -> None:
-    """Drop the shared encoders and their caches; encoders in use stay open."""
-    with _opening:
-        _opened.clear()
-
-
 def find_encoder(model: str | Path | None = None) -> ModelFiles:
     """Return the files of an encoder; None is all-MiniLM-L6-v2.
 

@@ -7,7 +7,7 @@ more than 15 words, or a comma or full stop within it, and the name of a person.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -70,7 +70,3 @@ class PromptFilter:
             return Prompt(text, names, Left.NAMELESS)
         self._kept.add(key)
         return Prompt(text, names, None)
-
-    def judged(self, contexts: Iterable[str]) -> list[Prompt]:
-        """Return :meth:`judge` of each context, in order."""
-        return [self.judge(context) for context in contexts]

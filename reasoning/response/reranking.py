@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import isnan
+from math import inf, isnan
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from ...graph.errors import InputError
 from ...graph.item import Item
@@ -105,10 +106,7 @@ def _reranked(
 
 def ranked(values: Sequence[float]) -> NDArray[np.float64]:
     """Return the rank of each value, 1 for the highest; equal ones share their mean rank, and NaN comes last."""
-    scores = np.array([-np.inf if isnan(value) else value for value in values])
-    above = (scores[None, :] > scores[:, None]).sum(1)
-    equal = (scores[None, :] == scores[:, None]).sum(1)
-    ranks: NDArray[np.float64] = above + (equal + 1) / 2
+    ranks: NDArray[np.float64] = rankdata([inf if isnan(value) else -value for value in values])
     return ranks
 
 

@@ -228,6 +228,20 @@ class Linker:
         return Mention(start, end, text[start:end], uri, " ".join(word.lemma for word in words), head.pos)
 
 
+def first_mentions(mentions: Iterable[Mention]) -> list[Mention]:
+    """Return the first mention of each concept, in order."""
+    first: dict[str, Mention] = {}
+    for mention in mentions:
+        first.setdefault(mention.concept, mention)
+    return list(first.values())
+
+
+def concept_linker(graph: KnowledgeGraph, analyser: Analyser, cache_size: int = 20_000) -> Linker:
+    """Return a linker for single nouns, verbs or adjectives that are not stop words: the concepts of Zhou et al. (SIGDIAL 2021),
+    and the keywords of GRADE (Huang et al., EMNLP 2020)."""
+    return Linker(graph, analyser, pos=("ADJ", "NOUN", "PROPN", "VERB"), max_words=1, cache_size=cache_size)
+
+
 def _names(run: Sequence[_Word], text: str) -> tuple[_Name, ...]:
     """Return the names of a run of words, best first; none when it is longer than any name."""
     start, end = run[0].token.start, run[-1].token.end

@@ -20,25 +20,20 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance, without_speaker
+from ..evaluation.resampling import k_folds
 from ..inference.choice_figures import choice_measures, interval
 from ..inference.head import Head, Heads, centred, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
 from .checkpoints import stored_arrays
 from .choice_probe import pairs_of
-from .corpora import distinctive_turns, k_folds
+from .corpora import distinctive_turns
 from .probes import Progress, logistic
 
 Matrix = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 CONTROL = "answers"
-LEAST, LEAST_DIALOGUES = 10, 5
-"""Fewest choices, and dialogues, in which a word or a pair of words of the file occurs, so that no dialogue's text is in it."""
-
-PENALTY = 2.0
-"""Penalty of the squared weights of the form model, of standardised features of form, and of words where they occur."""
-
 RIDGE = 1.0
 """Penalty of the squared weights of judges' features, which are standardised."""
 
@@ -47,18 +42,23 @@ FOLDS, INNER = 10, 5
 """Folds for the figures, and for the log-odds of ``answers`` within each."""
 
 
-class Limits(NamedTuple):
-    """Fewest choices and dialogues in which a term of the form model occurs, and its penalty."""
+class FormSettings(NamedTuple):
+    """Settings of the form model.
 
-    least: int = LEAST
-    dialogues: int = LEAST_DIALOGUES
-    penalty: float = PENALTY
+    Attributes:
+        least, dialogues: fewest choices, and dialogues, in which a term occurs; so no dialogue's text is in the model.
+        penalty: of the squared weights of standardised features of form, and of words where they occur.
+    """
+
+    least: int = 10
+    dialogues: int = 5
+    penalty: float = 2.0
 
 
-SHIPPED_LIMITS = Limits()
+DEFAULTS = FormSettings()
 
 
-def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> FormModel:
+def fit_form(instances: Sequence[Instance], settings: FormSettings = DEFAULTS) -> FormModel:
     """Fit the model of the judge ``answers`` to right and wrong choices."""
     from scipy.sparse import csr_matrix, hstack
 
@@ -72,7 +72,7 @@ def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> 
             (term, dialogue) for terms, (_, dialogue) in zip(terms_of_choices, choices, strict=True) for term in terms
         }
     )
-    frequent = sorted(term for term in number if number[term] >= limits.least and spread[term] >= limits.dialogues)
+    frequent = sorted(term for term in number if number[term] >= settings.least and spread[term] >= settings.dialogues)
     column = {term: index for index, term in enumerate(frequent)}
     indices = [[column[term] for term in terms if term in column] for terms in terms_of_choices]
     rows = np.repeat(np.arange(len(indices)), [len(columns) for columns in indices])
@@ -81,7 +81,7 @@ def fit_form(instances: Sequence[Instance], limits: Limits = SHIPPED_LIMITS) -> 
     scale = np.concatenate([centred(values) for values in form]).std(axis=0)
     scale[scale < 1e-12] = 1.0
     x = hstack([csr_matrix(np.concatenate(form) / scale), words]).tocsr()
-    weights = logistic(x[pairs.right] - x[pairs.wrong], pairs.weights, limits.penalty / len(np.unique(pairs.owner)))
+    weights = logistic(x[pairs.right] - x[pairs.wrong], pairs.weights, settings.penalty / len(np.unique(pairs.owner)))
     by_form = {name: round(float(weight), 4) for name, weight in zip(FORM, weights[: len(FORM)] / scale, strict=True)}
     by_term = {term: round(float(weight), 4) for term, weight in zip(frequent, weights[len(FORM) :], strict=True)}
     return FormModel(by_form, by_term, digest_of(json.dumps([by_form, by_term], sort_keys=True).encode()))
@@ -113,11 +113,13 @@ def fit_head(features: Sequence[str], values: Sequence[Matrix], correct: Sequenc
     return Head(tuple(features), coefficients / scale, "fitted")
 
 
-def unseen_form(instances: Sequence[Instance], groups: Places, limits: Limits = SHIPPED_LIMITS, *, seed: int = 0) -> list[Matrix]:
+def unseen_form(
+    instances: Sequence[Instance], groups: Places, settings: FormSettings = DEFAULTS, *, seed: int = 0
+) -> list[Matrix]:
     """Return the log-odds of each instance's choices, shape (choices, 1), by models fitted to the other groups' instances."""
     result: list[Matrix] = [np.empty((0, 1))] * len(instances)
     for fold in k_folds(groups, INNER, seed):
-        model = fit_form([instances[index] for index in fold.train.tolist()], limits)
+        model = fit_form([instances[index] for index in fold.train.tolist()], settings)
         for index in fold.test.tolist():
             result[index] = model.log_odds(instances[index].choices)[:, None]
     return result
@@ -175,21 +177,21 @@ def measure(judge: Judge, instances: Sequence[Instance], folder: Path, progress:
     return features
 
 
-class Measured(NamedTuple):
+class JudgeFeatures(NamedTuple):
     """What a judge measured: the names of its features, and for each instance its choices' values."""
 
     features: tuple[str, ...]
     values: Sequence[Matrix]
 
 
-def side_by_side(parts: Mapping[str, Measured], judges: Sequence[str]) -> tuple[list[str], list[Matrix]]:
+def side_by_side(parts: Mapping[str, JudgeFeatures], judges: Sequence[str]) -> tuple[list[str], list[Matrix]]:
     """Return the features ``judge.feature`` of several judges, and their values for each instance."""
     names = [f"{judge}.{name}" for judge in judges for name in parts[judge].features]
     values_of_judges = zip(*(parts[judge].values for judge in judges), strict=True)
     return names, [np.concatenate(values, axis=1) for values in values_of_judges]
 
 
-class Split:
+class CrossFit:
     """The log-odds of ``answers`` for one division of the instances into those to fit and those to judge."""
 
     def __init__(
@@ -198,22 +200,24 @@ class Split:
         groups: Places,
         train: Places,
         test: Places,
-        limits: Limits = SHIPPED_LIMITS,
+        settings: FormSettings = DEFAULTS,
         seed: int = 0,
     ) -> None:
         """Fit the form model to the instances at ``train``, and to parts of them for their own log-odds."""
         self.train, self.test = train.tolist(), test.tolist()
         known = [instances[index] for index in self.train]
         _, numbers = np.unique(groups[train], return_inverse=True)
-        model = fit_form(known, limits)
-        self.form: dict[int, Matrix] = dict(zip(self.train, unseen_form(known, numbers, limits, seed=seed), strict=True))
+        model = fit_form(known, settings)
+        self.form: dict[int, Matrix] = dict(zip(self.train, unseen_form(known, numbers, settings, seed=seed), strict=True))
         self.form |= {index: model.log_odds(instances[index].choices)[:, None] for index in self.test}
 
-    def scores(self, instances: Sequence[Instance], parts: Mapping[str, Measured], judges: Sequence[str]) -> list[list[float]]:
+    def scores(
+        self, instances: Sequence[Instance], parts: Mapping[str, JudgeFeatures], judges: Sequence[str]
+    ) -> list[list[float]]:
         """Return the scores of the choices at ``test`` by a head of these judges that was fitted at ``train``."""
         indices = [*self.train, *self.test]
-        own = {name: Measured(part.features, [part.values[index] for index in indices]) for name, part in parts.items()}
-        own[CONTROL] = Measured(("form",), [self.form[index] for index in indices])
+        own = {name: JudgeFeatures(part.features, [part.values[index] for index in indices]) for name, part in parts.items()}
+        own[CONTROL] = JudgeFeatures(("form",), [self.form[index] for index in indices])
         features, values = side_by_side(own, judges)
         head = fit_head(features, values[: len(self.train)], [instances[index].correct for index in self.train])
         return [head.scores(choice_values).tolist() for choice_values in values[len(self.train) :]]
@@ -221,7 +225,7 @@ class Split:
 
 def train_heads(
     instances: Sequence[Instance],
-    parts: Mapping[str, Measured],
+    parts: Mapping[str, JudgeFeatures],
     *,
     seed: int = 0,
     facts: Mapping[str, Any] | None = None,
@@ -234,17 +238,16 @@ def train_heads(
     """
     groups = conversation_groups(instances)
     report = progress or (lambda *_: None)
-    limits = SHIPPED_LIMITS
     judges = [CONTROL, *parts]
     reported = [tuple(judges[:size]) for size in range(1, len(judges) + 1)]
     scores: dict[tuple[str, ...], list[list[float]]] = {group: [[]] * len(instances) for group in reported}
     for number, fold in enumerate(k_folds(groups, FOLDS, seed), 1):
-        split = Split(instances, groups, fold.train, fold.test, limits, seed)
+        cross_fit = CrossFit(instances, groups, fold.train, fold.test, seed=seed)
         for group in reported:
-            for index, fold_scores in zip(split.test, split.scores(instances, parts, group), strict=True):
+            for index, fold_scores in zip(cross_fit.test, cross_fit.scores(instances, parts, group), strict=True):
                 scores[group][index] = fold_scores
         report("fitting", number, FOLDS + 1)
-    everything = dict(parts) | {CONTROL: Measured(("form",), unseen_form(instances, groups, limits, seed=seed))}
+    everything = dict(parts) | {CONTROL: JudgeFeatures(("form",), unseen_form(instances, groups, seed=seed))}
     weights = {}
     for size in range(1, len(judges) + 1):
         for group in combinations(judges, size):
@@ -253,12 +256,12 @@ def train_heads(
             weights[joined(group)] = {name: round(float(weight), 4) for name, weight in zip(names, head.weights, strict=True)}
     report("fitting", FOLDS + 1, FOLDS + 1)
     measured = {" + ".join(group): _figures(instances, groups, group_scores) for group, group_scores in scores.items()}
-    form = fit_form(instances, limits)
+    form = fit_form(instances)
     heads = Heads(
         form, weights,
         {
             **(facts or {}), "instances": len(instances), "dialogues": len({instance.id for instance in instances}), "seed": seed,
-            "clusters": int(groups.max()) + 1, "judges": judges, "limits": limits._asdict(), "terms": len(form.terms),
+            "clusters": int(groups.max()) + 1, "judges": judges, "limits": DEFAULTS._asdict(), "terms": len(form.terms),
             "measured": measured,
         },
     )  # fmt: skip

@@ -11,12 +11,12 @@ import numpy as np
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance
+from ..evaluation.resampling import k_folds
 from ..inference.language_judges import PROBE, ChoicePrompt
 from ..models.asking import States
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
-from .corpora import k_folds
 from .probes import (
     Batch,
     Pairs,

@@ -26,10 +26,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from ...graph.errors import InputError
 from ...graph.item import Item
 from ..evaluation.agreement import Agreement, Judged, conversations, evaluate
+from ..evaluation.resampling import Indices, TrainTestSplit, k_folds, random_splits
 from ..metrics.commonsense.features import FeatureExtractor
 from ..metrics.commonsense.regressor import Matrix, Regressor, transform
 from .checkpoints import stored_arrays
-from .corpora import Places, Round, k_folds, random_splits
 from .recipe import CommonsenseRecipe, NetworkRecipe
 
 FEWEST = 30
@@ -122,7 +122,7 @@ def train_commonsense(
     return TrainedRegressor(replace(model, facts=known), rows, predictions, known["conversations"])
 
 
-def divide(items: Sequence[tuple[Sequence[str], str]], recipe: CommonsenseRecipe) -> tuple[Places, list[Round]]:
+def divide(items: Sequence[tuple[Sequence[str], str]], recipe: CommonsenseRecipe) -> tuple[Indices, list[TrainTestSplit]]:
     """Return the conversation of each item, and the rounds of the evaluation, which never divide a conversation."""
     groups = conversations(items)
     if recipe.folds:
@@ -152,7 +152,7 @@ def check_ratings(ratings: Sequence[float] | Matrix, fewest: int = FEWEST) -> No
 def out_of_fold(
     values: Matrix,
     ratings: Matrix,
-    rounds: Sequence[Round],
+    rounds: Sequence[TrainTestSplit],
     features: Sequence[str],
     recipe: NetworkRecipe,
     seed: int,
@@ -164,7 +164,7 @@ def out_of_fold(
     Predictions that are stored in ``checkpoints`` are not computed again.
     """
 
-    def predicted(train: Places, test: Places) -> dict[str, Matrix]:
+    def predicted(train: Indices, test: Indices) -> dict[str, Matrix]:
         if np.ptp(ratings[train]) == 0:
             return {"predictions": np.full(len(test), ratings[train][0])}
         fitted = fit(values[train], ratings[train], features, seed, recipe)

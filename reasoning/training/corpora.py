@@ -1,4 +1,4 @@
-"""Dialogues for training: distinct, without those of evaluation sets, split by dialogue or conversation, and encoded."""
+"""Dialogues for training: distinct, without those of evaluation sets, split into training and held-out ones, and encoded."""
 
 from __future__ import annotations
 
@@ -108,53 +108,6 @@ def training_dialogues(corpora: Mapping[str, Sequence[Dialogue]], seed: int) -> 
 
 def _normalised(text: str) -> str:
     return " ".join(word.text for word in words_of(text))
-
-
-# Splits of judged responses for training and testing that keep conversations together.
-#
-# Judgement files rate several responses to one history, or every turn of a conversation. Since such items share most of their
-# text, they stay together: items with equal histories, and items whose history continues another's history and response.
-
-Places = NDArray[np.int64]
-
-
-class Round(NamedTuple):
-    """Indices of the items to train on, and of those to test on."""
-
-    train: Places
-    test: Places
-
-
-def k_folds(groups: Places, folds: int, seed: int) -> list[Round]:
-    """Return rounds in which every group is tested once; the largest go first, in seeded order, to the fold with the fewest
-    items."""
-    sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
-    if folds < 2 or len(sizes) < folds:
-        raise InputError(f"{len(sizes)} conversations cannot be divided into {folds} folds; give 2 or more folds, and more data")
-    shuffled = np.random.default_rng(seed).permutation(len(sizes))
-    items_of_fold = [0] * folds
-    fold_of = np.zeros(len(sizes), dtype=np.int64)
-    for group in sorted(shuffled.tolist(), key=lambda group: -sizes[group]):
-        fold = min(range(folds), key=items_of_fold.__getitem__)
-        fold_of[group] = fold
-        items_of_fold[fold] += int(sizes[group])
-    tested = fold_of[groups]
-    return [Round(np.flatnonzero(tested != fold), np.flatnonzero(tested == fold)) for fold in range(folds)]
-
-
-def random_splits(groups: Places, test_share: float, rounds: int, seed: int) -> list[Round]:
-    """Return ``rounds`` random splits whose test part has about ``test_share`` of the items, in whole groups."""
-    sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
-    result = []
-    for number in range(rounds):
-        order = np.random.default_rng([seed, number]).permutation(len(sizes))
-        chosen = np.zeros(len(sizes), dtype=bool)
-        chosen[order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), test_share * len(groups))))]] = True
-        tested = chosen[groups]
-        if tested.all() or not tested.any():
-            raise InputError(f"{len(sizes)} conversations cannot be divided into parts for training and testing; give more data")
-        result.append(Round(np.flatnonzero(~tested), np.flatnonzero(tested)))
-    return result
 
 
 # Vectors of turns.

@@ -21,12 +21,11 @@ from torch import Tensor
 from ...graph.protocol import KnowledgeGraph
 from ..metrics.grade.checkpoint import Checkpoint
 from ..metrics.grade.concepts import ConceptVectors, Neighbourhood
-from ..metrics.grade.metric import POS
 from ..metrics.grade.network import GradeConfig, GradeModel, Graphs, drop_edges
 from ..models.encoder import TextEncoder
 from ..models.hub import find_model, open_model
 from ..text.language import Analyser
-from ..text.linking import Linker
+from ..text.linking import concept_linker
 from . import loop
 from .corpora import cumulative, pooled_vectors
 from .grade_data import (
@@ -163,7 +162,7 @@ def train_grade(
     pairs = make_pairs(dialogues, config.turns, limit=recipe.pairs, seed=recipe.seed)
     key = _key(pairs, sources, config, recipe)
     vectors = pooled_vectors(pairs.texts, encoder, folder, cumulative(progress, "encoding turns", len(pairs.texts)))
-    linker = Linker(sources.graph, sources.analyser, pos=POS, max_words=1, cache_size=1000)
+    linker = concept_linker(sources.graph, sources.analyser, 1000)
     train_rows = sorted(set(pairs.response[~pairs.dev].tolist()) | set(pairs.context[~pairs.dev].reshape(-1).tolist()) - {-1})
     finder, keywords = find_keywords(pairs.texts, linker, [pairs.texts[row] for row in train_rows], config, progress)
     dialogues_used = len(set(pairs.dialogue.tolist()))
@@ -176,7 +175,7 @@ def train_grade(
     material.prepare(list(range(len(pairs.response))), progress)
     model, tokenizer = _model(config, recipe)
     if tokenizer is not None:
-        material.tokenizer, material.length = tokenizer, _length(model)
+        material.tokenizer, material.length = tokenizer, model.encoder_length
     state = fit(model, material, recipe, folder, progress, key=key, device=device)
     dev = np.flatnonzero(pairs.dev)
     noted = {
@@ -209,12 +208,6 @@ def _model(config: GradeConfig, recipe: GradeRecipe) -> tuple[GradeModel, Any]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
         return GradeModel(config, opened), tokenizer
-
-
-def _length(model: GradeModel) -> int:
-    """Largest number of tokens of a tuned encoder's input."""
-    own: Any = model.reading
-    return int(getattr(own.encoder.config, "max_position_embeddings", 512))
 
 
 def _candidates(pairs: Pairs, vectors: Any, encoder: TextEncoder, recipe: GradeRecipe, progress: StageProgress) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
+from ..evaluation.resampling import k_folds
 from ..metrics.coherence.associations import words_of
 from ..metrics.judgement import PROBE, TURNS, JudgementPrompt, Pair
 from ..models.asking import States
@@ -26,7 +27,7 @@ from ..models.layers import count_layers
 from ..models.linear_probe import Probe
 from ..models.modelfile import digest_of
 from ..text.perturbing import exchange_persons, negated
-from .corpora import Dialogue, k_folds
+from .corpora import Dialogue
 from .probes import (
     Batch,
     Pairs,

@@ -18,6 +18,7 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 from ...graph.errors import InputError
+from ..evaluation.resampling import k_folds
 from ..metrics.accent.events import head_form
 from ..metrics.accent.scorers.language_models import PROBE, PlausibilityPrompt
 from ..metrics.accent.verbalise import Verbalised, verbalise
@@ -25,7 +26,6 @@ from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
 from .checkpoints import stored_arrays
-from .corpora import k_folds
 from .loop import digest_of
 from .probes import Progress, Trial, choose_trial, layers_to_try
 

@@ -1,4 +1,4 @@
-"""The training loop of all models trained with torch: order, learning rate, checkpoints, early stopping.
+"""The training loop of all models trained with torch: order, learning rate, checkpoints, choice of the best weights.
 
 The batch of a step and its random numbers depend on the seed and the number of the step alone, so an interrupted training
 continues from its last checkpoint to the weights that it would have had. A checkpoint is one file, replaced atomically, with
@@ -44,16 +44,14 @@ class Plan:
     warmup: float = 0.1  # share of the steps in which the rate rises from 0
     decay: float = 0.01  # AdamW's weight decay
     clip: float = 1.0  # largest norm of the gradient; 0: no clipping
-    accumulate: int = 1  # gradient accumulation: parts of a batch, one after the other
     evaluate_every: int = 0  # steps between measurements; 0: none
-    patience: int = 0  # measurements without a better `dev_loss` after which training stops early; 0: never
     optimizer: str = "adamw"  # `adamw` or `adafactor` (Shazeer and Stern, ICML 2018; with the given rate, not a relative one)
 
     def check(self) -> None:
         """Raise :class:`InputError` when a value is out of its range."""
-        if self.steps < 1 or self.batch_size < 1 or not self.rate > 0 or self.accumulate < 1 or not 0 <= self.warmup <= 1:
-            raise InputError("steps, batch size and parts of a batch must be >= 1, the learning rate > 0, the warm-up in 0..1")
-        if min(self.seed, self.keep_every, self.decay, self.clip, self.evaluate_every, self.patience) < 0:
+        if self.steps < 1 or self.batch_size < 1 or not self.rate > 0 or not 0 <= self.warmup <= 1:
+            raise InputError("steps and batch size must be >= 1, the learning rate > 0, the warm-up in 0..1")
+        if min(self.seed, self.keep_every, self.decay, self.clip, self.evaluate_every) < 0:
             raise InputError("seed, steps between checkpoints, weight decay and clipping must be >= 0")
 
 
@@ -132,11 +130,13 @@ def fit(
     learning = [weight for group in optimizer.param_groups for weight in group["params"]]
     model.train()
     with torch.random.fork_rng():
-        while state.step < plan.steps and not _stopped(state, plan):
+        while state.step < plan.steps:
             torch.manual_seed(plan.seed * 1_000_003 + state.step)
             random = np.random.default_rng([plan.seed, 1, state.step])
             optimizer.zero_grad(set_to_none=True)
-            loss = _backward(loss_of, order.batch(state.step), random, plan)
+            batch_loss = loss_of(order.batch(state.step), random)
+            batch_loss.backward()
+            loss = float(batch_loss.detach())
             if not np.isfinite(loss):
                 raise ModelError(f"the loss is not finite at step {state.step + 1}; give a lower learning rate")
             if plan.clip:
@@ -157,18 +157,6 @@ def fit(
     return state
 
 
-def _backward(loss_of: Loss, batch: Sequence[int], random: np.random.Generator, plan: Plan) -> float:
-    """Compute the gradient of a batch, part by part, and return its loss."""
-    size = -(-len(batch) // plan.accumulate)
-    total = 0.0
-    for start in range(0, len(batch), size):
-        part = batch[start : start + size]
-        loss = loss_of(part, random) * (len(part) / len(batch))
-        loss.backward()
-        total += float(loss.detach())
-    return total
-
-
 def _measure(state: State, model: Any, evaluate: Callable[[], Mapping[str, float]] | None) -> None:
     """Add a row to the curve, and keep the weights when they are the best so far."""
     row = {"step": float(state.step), "loss": state.losses[0] / state.losses[1]}
@@ -181,10 +169,6 @@ def _measure(state: State, model: Any, evaluate: Callable[[], Mapping[str, float
     if row.get("dev_loss", float("inf")) < state.best:
         state.best, state.best_step = row["dev_loss"], state.step
         state.weights = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
-
-
-def _stopped(state: State, plan: Plan) -> bool:
-    return 0 < plan.patience <= sum(row["step"] > state.best_step for row in state.curve)
 
 
 class Losses:

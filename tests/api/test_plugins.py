@@ -15,6 +15,7 @@ import httpx
 import pytest
 from tacit.graph import InputError, PluginError
 from tacit.reasoning import Reasoner, load_metric
+from tacit.reasoning.plugins import _entry_points
 from tacit.reasoning.registry import KINDS, METRIC_REGISTRY, SCORER_REGISTRY
 
 from tests.doc_pages import blocks
@@ -43,10 +44,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             (site / file).write_text(text)
         importlib.invalidate_caches()
         monkeypatch.setattr(sys, "path", [*(path for path in sys.path if path != str(site)), str(site)])
-        METRIC_REGISTRY.refresh()
+        _entry_points.cache_clear()
 
     yield add
-    METRIC_REGISTRY.refresh()
+    _entry_points.cache_clear()
     for module in set(sys.modules) - before:
         if getattr(sys.modules[module], "__file__", None) and str(site) in str(sys.modules[module].__file__):
             del sys.modules[module]
@@ -224,7 +225,7 @@ def test_entry_points_are_read_only_when_a_name_is_not_tacits_own(monkeypatch: p
         requests.append(group)
         return []
 
-    METRIC_REGISTRY.refresh()
+    _entry_points.cache_clear()
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     load_metric("length")
     SCORER_REGISTRY.kind("blend")
@@ -232,4 +233,4 @@ def test_entry_points_are_read_only_when_a_name_is_not_tacits_own(monkeypatch: p
     with pytest.raises(InputError, match="unknown metric 'vowels'; choose from grounding, "):
         load_metric("vowels")
     assert requests == ["tacit.metrics"]
-    METRIC_REGISTRY.refresh()
+    _entry_points.cache_clear()

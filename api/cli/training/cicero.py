@@ -15,7 +15,7 @@ from .data import excluded_turns, read_instances
 from .run import Exclude, LanguageModel, Run, TrainingResult, training
 
 if TYPE_CHECKING:
-    from ....reasoning.training.choice_head import Measured
+    from ....reasoning.training.choice_head import JudgeFeatures
 
 Instances = Annotated[list[str], argument("INSTANCES...", "CICERO's JSON lines or lists, plain or gzip.")]
 SolvedInstances = Annotated[
@@ -94,7 +94,14 @@ def choice_head(
     rows, files = read_instances(instances, run.strict)
     from ....reasoning.inference import load_chooser
     from ....reasoning.training.card import choice_head_card
-    from ....reasoning.training.choice_head import CONTROL, Measured, conversation_groups, measure, train_heads, without_dialogues
+    from ....reasoning.training.choice_head import (
+        CONTROL,
+        JudgeFeatures,
+        conversation_groups,
+        measure,
+        train_heads,
+        without_dialogues,
+    )  # fmt: skip
 
     rows = [instance for instance in rows if 0 < len(instance.correct) < len(instance.choices)]
     if exclude:
@@ -110,14 +117,14 @@ def choice_head(
         "files": files, "licence": recipe.licence, "excluded": [Path(file).name for file in exclude or ()],
         "recipe": asdict(recipe.portable()), "command": run.command,
     }  # fmt: skip
-    parts: dict[str, Measured] = {}
+    parts: dict[str, JudgeFeatures] = {}
     models = []
     needs_graph = address is not None and (names is None or "graph" in names)
     with open_engine(address, engine, quiet=run.quiet) if needs_graph and address is not None else nullcontext(None) as source:
         chooser = load_chooser(source, names, head=Heads(FormModel({}, {}), {}, {}), encoder=recipe.encoder, model=recipe.model)
         for name, judge in chooser.judges.items():
             if name != CONTROL:
-                parts[name] = Measured(judge.features, measure(judge, rows, run.checkpoints, run.stages.report))
+                parts[name] = JudgeFeatures(judge.features, measure(judge, rows, run.checkpoints, run.stages.report))
                 models.append(f"{name} {judge.signature}")
         heads = train_heads(rows, parts, seed=recipe.seed, facts={**facts, "models": models}, progress=run.stages.report)
     run.write({FILE: heads.to_bytes(), "README.md": choice_head_card(heads, path=run.output.name)})

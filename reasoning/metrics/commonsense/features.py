@@ -24,9 +24,9 @@ from ....graph.protocol import COUNTS, Count, KnowledgeGraph
 from ...base import Piece
 from ...lru_cache import LruCache
 from ...text.language import Analyser, open_analyser
-from ...text.linking import Linker
+from ...text.linking import concept_linker, first_mentions
 from ...text.turns import count_words
-from ..grounding import first_mentions, latest_mentions
+from ..grounding import latest_mentions
 from .regressor import FEATURES, Matrix
 
 if TYPE_CHECKING:
@@ -138,14 +138,7 @@ def _includes_any(features: Sequence[str], names: Sequence[str]) -> bool:
 # The ends of a chain differ: a concept that both sides mention makes no triple with itself, but may with others. A pair that
 # counts at one hop counts at two hops as well if a chain of two connects it. Without concepts on either side both counts are 0.
 
-POS = ("ADJ", "NOUN", "PROPN", "VERB")
-
 _ConceptSets = tuple[tuple[str, ...], tuple[str, ...]]  # of history and response, sorted
-
-
-def concept_linker(graph: KnowledgeGraph, analyser: Analyser, cache_size: int = 20_000) -> Linker:
-    """Return a linker for the paper's concepts: single nouns, verbs or adjectives that are not stop words."""
-    return Linker(graph, analyser, pos=POS, max_words=1, cache_size=cache_size)
 
 
 class TripleFeatures:

@@ -26,7 +26,7 @@ from ...base import BatchScoring, Evidence, Piece, Score, Signature
 from ...models.encoder import TextEncoder, open_encoder
 from ...models.hub import find_model, open_tokenizer
 from ...text.language import Analyser, is_english, open_analyser
-from ...text.linking import Linker
+from ...text.linking import concept_linker
 from .checkpoint import ENCODER, SHIPPED, Checkpoint, load_checkpoint
 from .concepts import ConceptVectors, EncodedVectors, Neighbourhood, TableVectors, VectorTable
 from .dialogue_graph import DialogueGraph, Floats, Keyword, KeywordFinder, Keywords, build, edge_weights
@@ -39,7 +39,6 @@ TOGETHER = 1024  # items whose texts are analysed and encoded together
 BATCH = 128  # items in a batch of the network
 _CACHE_SIZE = 50_000  # utterances kept in memory
 NO_GRAPH = "the model has no graph branch; the score is based on the texts alone"
-POS = ("ADJ", "NOUN", "PROPN", "VERB")
 
 
 class Grade(BatchScoring):
@@ -69,7 +68,7 @@ class Grade(BatchScoring):
         self.config = config
         self.graph = graph
         self.encoder = encoder
-        linker = Linker(graph, analyser, pos=POS, max_words=1, cache_size=_CACHE_SIZE)
+        linker = concept_linker(graph, analyser, _CACHE_SIZE)
         self.finder = KeywordFinder(
             linker, checkpoint.idf, threshold=config.threshold, limit=config.max_keywords, cache_size=_CACHE_SIZE
         )
@@ -162,8 +161,9 @@ class Grade(BatchScoring):
         responses = [item.response for item in items]
         tokenizer = self._tokenizer
         if tokenizer is not None:
+            length = self.checkpoint.model.encoder_length
             return lambda indices: tuned_texts(
-                tokenizer, [contexts[index] for index in indices], [responses[index] for index in indices], self.encoder_length
+                tokenizer, [contexts[index] for index in indices], [responses[index] for index in indices], length
             )
         texts = list(
             dict.fromkeys(text for turns, response in zip(contexts, responses, strict=True) for text in (*turns, response))
@@ -176,12 +176,6 @@ class Grade(BatchScoring):
             [[row[turn] for turn in contexts[index][:-1]] for index in indices],
             [row[responses[index]] for index in indices],
         )
-
-    @property
-    def encoder_length(self) -> int:
-        """Most tokens that a fine-tuned encoder reads."""
-        own: Any = self.checkpoint.model.reading
-        return int(getattr(own.encoder.config, "max_position_embeddings", 512))
 
 
 def _check_same(what: str, trained: str, used: str) -> None:

@@ -221,6 +221,12 @@ class GradeModel(nn.Module):
         self.head = nn.ModuleList(nn.Linear(before, after) for before, after in itertools.pairwise([width, *config.head, 1]))
         self.dropout = nn.Dropout(0.1)
 
+    @property
+    def encoder_length(self) -> int:
+        """Most tokens that a fine-tuned encoder reads."""
+        own: Any = self.reading
+        return int(getattr(own.encoder.config, "max_position_embeddings", 512))
+
     def encode_graphs(self, graphs: Graphs) -> tuple[Tensor, list[Tensor]]:
         """Return v_g = ELU(FC(mean of the nodes)), shape (b, g) (eq. 10), of a zero mean without keywords, and the attention
         of each layer, (b, heads, n, n)."""

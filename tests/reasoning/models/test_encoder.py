@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning.models import encoder as room
 from tacit.reasoning.models.batching import CALL, batches_by_length
-from tacit.reasoning.models.encoder import TextEncoder, cached_sha256, close_encoders, find_encoder, open_encoder
+from tacit.reasoning.models.encoder import TextEncoder, _opened, cached_sha256, find_encoder, open_encoder
 
 from tests.reasoning.models.tiny_encoder import save_tiny_encoder
 
@@ -34,7 +34,7 @@ TEXTS = [
 
 @pytest.fixture(autouse=True)
 def _nothing_opened() -> None:
-    close_encoders()
+    _opened.clear()
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_pooling_ignores_padding(tiny: TextEncoder) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(max_size=40), max_size=12))
 def test_vectors_do_not_depend_on_batch_or_order(folder: Path, texts: list[str]) -> None:
-    close_encoders()
+    _opened.clear()
     encoder = open_encoder(folder, cache_size=0, batch_tokens=30)
     together = encoder.pooled(texts)
     assert together.shape == (len(texts), 3 * encoder.width)
@@ -237,7 +237,7 @@ def test_a_package_with_other_weights_is_refused(packed: Path, name: str) -> Non
 
 def test_a_cached_hub_copy_comes_first_with_the_same_signature(packed: Path, folder: Path, tmp_path: Path) -> None:
     own = open_encoder().signature
-    close_encoders()
+    _opened.clear()
     there = cached(folder, tmp_path / "cache")
     encoder = open_encoder()
     assert encoder.files.folder == there != packed

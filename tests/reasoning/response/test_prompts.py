@@ -39,7 +39,7 @@ def test_selection_of_prompts(context: str, left: Left | None) -> None:
 
 def test_contexts_are_distinct_and_names_in_order() -> None:
     chosen = PromptFilter()
-    first, again = chosen.judged(["Jordan  met Alex, and Jordan left.", "jordan met Alex and Jordan left!"])
+    first, again = map(chosen.judge, ["Jordan  met Alex, and Jordan left.", "jordan met Alex and Jordan left!"])
     assert (first.text, first.names, first.left) == ("Jordan met Alex, and Jordan left.", ("Jordan", "Alex"), None)
     assert again.left is Left.REPEATED
     assert PromptFilter({"Zoe"}).judge("Zoe ate, and left.").left is None
@@ -50,7 +50,7 @@ def test_contexts_are_distinct_and_names_in_order() -> None:
 def test_nearly_all_published_contexts_would_be_chosen(data_dir: Path) -> None:
     with gzip.open(data_dir / "dialogues" / "commonsense-dialogues-valid.jsonl.gz", "rt", encoding="utf-8") as lines:
         contexts = dict.fromkeys(json.loads(line)["context"] for line in lines)
-    counts = Counter(prompt.left for prompt in PromptFilter().judged(contexts))
+    counts = Counter(prompt.left for prompt in map(PromptFilter().judge, contexts))
     assert counts[None] > 0.98 * len(contexts)
 
 

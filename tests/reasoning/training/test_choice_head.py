@@ -15,9 +15,9 @@ from tacit.reasoning.inference.head import FILE, SHIPPED, centred, open_heads, s
 from tacit.reasoning.inference.judges import FORM, AnswerOnly, FormModel, form_of, terms_of
 from tacit.reasoning.training.card import choice_head_card
 from tacit.reasoning.training.choice_head import (
-    Limits,
-    Measured,
-    Split,
+    CrossFit,
+    FormSettings,
+    JudgeFeatures,
     clusters,
     fit_form,
     fit_head,
@@ -36,7 +36,7 @@ ROWS = [
     )
     for number in range(24)
 ]  # fmt: skip
-SMALL = Limits(least=2, dialogues=2, penalty=2.0)
+SMALL = FormSettings(least=2, dialogues=2, penalty=2.0)
 
 
 def test_the_form_model_is_the_logistic_regression_of_pairs() -> None:
@@ -57,7 +57,7 @@ def test_the_form_model_is_the_logistic_regression_of_pairs() -> None:
     ]
     vocabulary = sorted([*words, *pairs_of_words])
     assert sorted(model.terms) == vocabulary
-    assert "sinks" not in fit_form(ROWS, Limits(least=9, dialogues=1)).terms  # it occurs eight times
+    assert "sinks" not in fit_form(ROWS, FormSettings(least=9, dialogues=1)).terms  # it occurs eight times
     values = [
         np.hstack([form_of(row.choices), [[float(term in terms_of(choice)) for term in vocabulary] for choice in row.choices]])
         for row in ROWS
@@ -93,15 +93,15 @@ def test_dialogues_that_share_turns_are_one_group() -> None:
 def test_models_are_measured_on_held_out_dialogues() -> None:
     """Choices with words of their own are told apart by a model that was fitted to their dialogue, and by no other."""
     rows = [Instance(f"d{n}", ["A: hi"], "hi", "cause", [f"w{chr(97 + n)} x", f"v{chr(97 + n)} x"], (n % 2,)) for n in range(20)]
-    own = Limits(least=1, dialogues=1)
+    own = FormSettings(least=1, dialogues=1)
     groups = np.arange(20)
     known = fit_form(rows, own)
     assert all((np.diff(known.log_odds(entry.choices))[0] > 0) == (entry.correct == (1,)) for entry in rows)
     assert all(abs(np.diff(scores[:, 0])[0]) < 1e-9 for scores in unseen_form(rows, groups, own))
-    split = Split(rows, groups, np.arange(15), np.arange(15, 20), own)
+    split = CrossFit(rows, groups, np.arange(15), np.arange(15, 20), own)
     assert max(abs(np.diff(scores[:, 0])[0]) for scores in split.form.values()) < 1e-9
     parts = {
-        "other": Measured(
+        "other": JudgeFeatures(
             ("x",), [np.array([[1.0], [0.0]]) if entry.correct == (0,) else np.array([[0.0], [1.0]]) for entry in rows]
         )
     }
@@ -117,7 +117,7 @@ def test_heads_for_each_choice_of_judges(tmp_path: Path) -> None:
         Instance(instance.id, [f"A: {number} {number} ."], instance.target, instance.question, instance.choices, instance.correct)
         for number, instance in enumerate(ROWS)
     ]
-    heads = train_heads(apart, {"graph": Measured(("one", "two"), values)}, facts={"licence": "none"})
+    heads = train_heads(apart, {"graph": JudgeFeatures(("one", "two"), values)}, facts={"licence": "none"})
     assert set(heads.weights) == {"answers", "graph", "answers + graph"}
     alone = fit_head(("graph.one", "graph.two"), values, [instance.correct for instance in apart])
     assert heads.head(["graph.one", "graph.two"]).weights == pytest.approx(alone.weights, abs=1e-4)

@@ -77,7 +77,7 @@ def test_a_model_learns_to_answer(kind: str, models: dict[str, Path], tmp_path: 
     assert "8 instances of 4 dialogues" in card
     assert "tacit infer" in card
     with pytest.raises(ModelError, match="was trained to generate; give one of tacit train cicero --task choose"):
-        opened.chosen(ROWS[:1])
+        opened.check_task("choose")
 
 
 def _nats(model: TrainedModel, source: str, text: str) -> float:
@@ -103,10 +103,11 @@ def test_a_model_learns_to_choose_and_judges(kind: str, answers: str, models: di
     facts = train_cicero(ROWS, models[kind], tmp_path / "model", recipe, task="choose")
     assert facts["last_loss"] < 0.7 * facts["first_loss"]
     opened = open_trained(tmp_path / "model")
-    taken = opened.chosen(ROWS)
+    values = opened.measure(ROWS)
     if kind == "encoder":
-        assert taken == [instance.correct for instance in ROWS]
-    assert all(instance and set(instance) <= {0, 1} for instance in taken)
+        assert [(int(choices[:, 0].argmax()),) for choices in values] == [instance.correct for instance in ROWS]
+    else:
+        assert all(set(choices[:, 1]) <= {0, 1} for choices in values)
     chooser = load_chooser(None, ["answers", "trained"], model=tmp_path / "model")
     rows = chooser.choose(ROWS[:2], 1)
     assert set(rows[0].choices[0].shares) == {"answers", "trained"}

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
+from tacit.reasoning.evaluation.resampling import TrainTestSplit
 from tacit.reasoning.metrics.commonsense.features import FeatureExtractor
 from tacit.reasoning.metrics.commonsense.regressor import Matrix, from_bytes, to_bytes
 from tacit.reasoning.training.card import commonsense_card as card
 from tacit.reasoning.training.commonsense import contrast, divide, evaluated, out_of_fold, train_commonsense
-from tacit.reasoning.training.corpora import Round
 from tacit.reasoning.training.recipe import CommonsenseRecipe, NetworkRecipe
 
 QUICK = NetworkRecipe(members=1, epochs=30)
@@ -125,7 +125,7 @@ def test_predictions_come_from_models_that_did_not_see_the_response() -> None:
     values = np.arange(60.0)[:, None]
     ratings = np.zeros(60)
     ratings[7] = 1000.0
-    rounds = [Round(np.array([index for index in range(60) if index != left]), np.array([left])) for left in (7, 8)]
+    rounds = [TrainTestSplit(np.array([index for index in range(60) if index != left]), np.array([left])) for left in (7, 8)]
     predictions = out_of_fold(values, ratings, rounds, LENGTH, QUICK, 0)
     assert predictions[7] == 0.0  # all the others are rated 0
     assert 0.0 <= predictions[8] <= 1000.0

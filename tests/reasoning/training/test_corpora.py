@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tacit.graph.errors import InputError
 from tacit.reasoning.evaluation.agreement import conversations
-from tacit.reasoning.training.corpora import k_folds, random_splits
+from tacit.reasoning.evaluation.resampling import k_folds, random_splits
 
 turns = st.lists(st.sampled_from("abcd"), min_size=0, max_size=4).map(tuple)
 items = st.lists(st.tuples(turns, st.sampled_from("abcd")), min_size=1, max_size=40)

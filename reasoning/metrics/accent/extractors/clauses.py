@@ -13,24 +13,21 @@ from enum import Enum
 
 from ....lru_cache import LruCache
 from ....text.parsing import Parse, Parser
+from .dependency_tree import SUBJECTS, Tree, attach_times, is_time
 from .phrases import (
     ATTITUDES,
     DENIALS,
     FEELINGS,
     MEN,
     MODALITIES,
-    SUBJECTS,
     WOMEN,
     Participant,
     Speaker,
-    Tree,
     Words,
-    attach_times,
-    is_time,
     participant,
     phrase_at,
     subject_at,
-)
+)  # fmt: skip
 
 SpokenTurn = tuple[str, Speaker]
 """A turn and who says it."""

@@ -14,7 +14,7 @@ from tacit.graph.item import Item
 from tacit.graph.schema import dump
 from tacit.reasoning.metrics.accent.events import RELATIONS, EventTuple, Kind, Where, head_form
 from tacit.reasoning.metrics.accent.extractors.clauses import clauses_of
-from tacit.reasoning.metrics.accent.extractors.phrases import TIMES, attach_times
+from tacit.reasoning.metrics.accent.extractors.dependency_tree import TIMES, attach_times
 from tacit.reasoning.metrics.accent.extractors.rules import RuleExtractor, make
 from tacit.reasoning.text.parsing import Parse, Parser, Word, open_parser
 

@@ -26,7 +26,7 @@ pytest.importorskip("transformers")
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tacit.reasoning.metrics.coherence.checkpoint import Floats
-from tacit.reasoning.models.encoder import close_encoders, open_encoder
+from tacit.reasoning.models.encoder import _opened, open_encoder
 from tacit.reasoning.training.coherence import train_coherence
 from tacit.reasoning.training.recipe import CoherenceRecipe, HeadRecipe
 
@@ -102,7 +102,7 @@ def test_scores_do_not_depend_on_batch_order_or_explanation(metrics: dict[str, M
     metric = metrics[name]
     items = (ITEMS * 5)[:64]
     together = values(metric, items)
-    close_encoders()
+    _opened.clear()
     alone = [metric.score(*item).value for item in items]
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5)
     np.testing.assert_allclose(values(metric, items[::-1])[::-1], together, rtol=0, atol=1e-5)
@@ -283,7 +283,7 @@ def test_invalid_heads_are_refused(folder: Path, tmp_path: Path) -> None:
 
 
 def test_metrics_share_encoded_texts(folder: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    close_encoders()
+    _opened.clear()
     opened = open_encoder(encoder)
     rows: list[int] = []
     run = opened._run

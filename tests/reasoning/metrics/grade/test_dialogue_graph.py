@@ -21,10 +21,9 @@ from tacit.loaders import numberbatch as loaded
 from tacit.reasoning.metrics.grade import dialogue_graph as room
 from tacit.reasoning.metrics.grade.concepts import EncodedVectors, Neighbourhood, TableVectors
 from tacit.reasoning.metrics.grade.dialogue_graph import Keyword, KeywordFinder
-from tacit.reasoning.metrics.grade.metric import POS
 from tacit.reasoning.text.idf import IdfTable
 from tacit.reasoning.text.language import SpacyAnalyser
-from tacit.reasoning.text.linking import Linker, Mention
+from tacit.reasoning.text.linking import Linker, Mention, concept_linker
 
 from tests.networkx_oracle import OracleGraph
 
@@ -179,7 +178,7 @@ def test_a_table_of_vectors_is_read_by_node(world: list[Assertion], tmp_path: Pa
 
 @pytest.fixture
 def linker(oracle: KnowledgeGraph, analyser: SpacyAnalyser) -> Linker:
-    return Linker(oracle, analyser, pos=POS, max_words=1)
+    return concept_linker(oracle, analyser)
 
 
 def keyword(concept: str, score: float) -> Keyword:

@@ -8,7 +8,7 @@ from typing import Any
 from tacit.graph.protocol import KnowledgeGraph
 from tacit.reasoning.models.encoder import TextEncoder
 from tacit.reasoning.text.language import Analyser
-from tacit.reasoning.text.linking import Linker
+from tacit.reasoning.text.linking import concept_linker
 
 DIALOGUES = [
     ["My dog wants a bone.", "Give the puppy some food.", "The cat is at home.", "I love my pet."],
@@ -26,13 +26,12 @@ def tiny_checkpoint(world: KnowledgeGraph, analyser: Analyser, encoder: TextEnco
     """Return a checkpoint with weights as torch draws them under seed 0; ``settings`` are those of its configuration."""
     import torch
     from tacit.reasoning.metrics.grade.checkpoint import Checkpoint
-    from tacit.reasoning.metrics.grade.metric import POS
     from tacit.reasoning.metrics.grade.network import GradeConfig, GradeModel
     from tacit.reasoning.text.idf import IdfTable
 
     options: dict[str, Any] = {"limits": (2, 2), "hidden": 16, "pair": 8} | settings
     config = GradeConfig(text_width=3 * encoder.width, concept_dimension=encoder.dimension, **options)
-    linker = Linker(world, analyser, pos=POS, max_words=1)
+    linker = concept_linker(world, analyser)
     idf = IdfTable.count(linker.link_batch([turn for dialogue in DIALOGUES for turn in dialogue]))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
