@@ -145,9 +145,9 @@ class Encoder:
     @property
     def signature(self) -> str:
         """Name and digest of the initial model, and the recipe's digest."""
-        from ..training.loop import digest_of
+        from ..training.loop import examples_digest
 
-        return f"encoder-1({self._files.signature},{digest_of([(self._recipe.to_toml(),)])[:8]})"
+        return f"encoder-1({self._files.signature},{examples_digest([(self._recipe.to_toml(),)])[:8]})"
 
     def fit(self, chosen: Chosen) -> Scorer:
         from ..inference.trained import open_trained

@@ -25,7 +25,7 @@ from ..models.hub import find_model, open_model
 from ..models.writers import GenerationLimits, Seq2SeqWriter
 from .card import again, render
 from .checkpoints import checkpoints_of
-from .loop import CARD, Plan, Progress, check_output, digest_of, fit, write_model
+from .loop import CARD, Plan, Progress, check_output, examples_digest, fit, write_model
 from .recipe import ExtractorRecipe
 
 RECORD = "accent.json"
@@ -113,7 +113,7 @@ def train_extractor(
     steps_an_epoch = -(-len(examples) // min(recipe.batch_size, len(examples)))
     steps = steps_an_epoch * recipe.epochs
     plan = Plan(steps, recipe.batch_size, recipe.rate, recipe.seed, warmup=0.0, decay=0.0, evaluate_every=steps_an_epoch)
-    data = {"examples": digest_of([(example.source, example.target) for example in examples]), "model": files.digest}
+    data = {"examples": examples_digest([(example.source, example.target) for example in examples]), "model": files.digest}
     writer = Seq2SeqWriter(opened, tokenizer, GenerationLimits(2 * recipe.max_length, longest=recipe.max_length))
 
     def loss_of(batch: Sequence[int], _: np.random.Generator) -> Any:

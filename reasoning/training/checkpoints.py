@@ -16,6 +16,9 @@ from ...graph.atomic import write_file
 from ...graph.errors import ModelError
 from ..models.modelfile import arrays_in, digest_of, pack
 
+StageProgress = Callable[[str, int, int], object]
+"""Called with the name of a stage of a training, the amount done, and the total."""
+
 
 def checkpoints_of(output: Path) -> Path:
     """Return the folder for the checkpoints of the training of ``output``."""

@@ -20,18 +20,17 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.questions import Instance, without_speaker
-from ..evaluation.resampling import k_folds
+from ..evaluation.resampling import Indices, k_folds
 from ..inference.choice_figures import choice_measures, interval
 from ..inference.head import Head, Heads, centred, heads_from, joined
 from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
-from .checkpoints import stored_arrays
+from .checkpoints import StageProgress, stored_arrays
 from .choice_probe import pairs_of
 from .corpora import distinctive_turns
-from .probes import Progress, logistic
+from .probes import logistic
 
 Matrix = NDArray[np.float64]
-Places = NDArray[np.int64]
 
 CONTROL = "answers"
 RIDGE = 1.0
@@ -114,7 +113,7 @@ def fit_head(features: Sequence[str], values: Sequence[Matrix], correct: Sequenc
 
 
 def unseen_form(
-    instances: Sequence[Instance], groups: Places, settings: FormSettings = DEFAULTS, *, seed: int = 0
+    instances: Sequence[Instance], groups: Indices, settings: FormSettings = DEFAULTS, *, seed: int = 0
 ) -> list[Matrix]:
     """Return the log-odds of each instance's choices, shape (choices, 1), by models fitted to the other groups' instances."""
     result: list[Matrix] = [np.empty((0, 1))] * len(instances)
@@ -125,7 +124,7 @@ def unseen_form(
     return result
 
 
-def clusters(instances: Sequence[Instance]) -> Places:
+def clusters(instances: Sequence[Instance]) -> Indices:
     """Return the number of each instance's group: dialogues that share a turn of six words or more are in one."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -143,7 +142,7 @@ def clusters(instances: Sequence[Instance]) -> Places:
     return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
 
 
-def conversation_groups(instances: Sequence[Instance]) -> Places:
+def conversation_groups(instances: Sequence[Instance]) -> Indices:
     """Return what :func:`clusters` returns; raise :class:`InputError` when these are too few to train heads."""
     groups = clusters(instances)
     number = int(groups.max(initial=-1)) + 1
@@ -160,7 +159,7 @@ def without_dialogues(instances: Sequence[Instance], dialogues: Sequence[Sequenc
     return [instance for instance in instances if known.isdisjoint(distinctive_turns(map(without_speaker, instance.dialogue)))]
 
 
-def measure(judge: Judge, instances: Sequence[Instance], folder: Path, progress: Progress | None = None) -> list[Matrix]:
+def measure(judge: Judge, instances: Sequence[Instance], folder: Path, progress: StageProgress | None = None) -> list[Matrix]:
     """Return the features of each instance's choices by a judge; those that are stored in ``folder`` are not measured again."""
 
     def compute(instance: Instance) -> dict[str, Matrix]:
@@ -197,9 +196,9 @@ class CrossFit:
     def __init__(
         self,
         instances: Sequence[Instance],
-        groups: Places,
-        train: Places,
-        test: Places,
+        groups: Indices,
+        train: Indices,
+        test: Indices,
         settings: FormSettings = DEFAULTS,
         seed: int = 0,
     ) -> None:
@@ -229,7 +228,7 @@ def train_heads(
     *,
     seed: int = 0,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> Heads:
     """Return heads for ``answers`` and the judges of ``parts``, one for each choice of them.
 
@@ -268,7 +267,7 @@ def train_heads(
     return heads_from(heads.to_bytes(), "the trained head")
 
 
-def _figures(instances: Sequence[Instance], groups: Places, scores: Sequence[Sequence[float]]) -> dict[str, list[float]]:
+def _figures(instances: Sequence[Instance], groups: Indices, scores: Sequence[Sequence[float]]) -> dict[str, list[float]]:
     """Return exact matches and pair AUC, each with its interval over groups."""
     measures = choice_measures(instances, scores)
     names = [str(group) for group in groups.tolist()]

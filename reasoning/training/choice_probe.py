@@ -17,10 +17,10 @@ from ..models.asking import States
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
+from .checkpoints import StageProgress
 from .probes import (
     Batch,
     Pairs,
-    Progress,
     calibrating_slope,
     layers_to_try,
     read_batches,
@@ -36,7 +36,7 @@ LEAST = 10
 
 
 def read_choices(
-    instances: Sequence[Instance], causal: CausalModel, layers: Sequence[int], folder: Path, progress: Progress | None = None
+    instances: Sequence[Instance], causal: CausalModel, layers: Sequence[int], folder: Path, progress: StageProgress | None = None
 ) -> States:
     """Return the states of all choices of ``instances`` at ``layers``; those that ``folder`` has already are not computed
     again."""
@@ -74,7 +74,7 @@ def train_choice_probe(
     *,
     seed: int = 0,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> Probe:
     """Return a probe of ``causal``, trained on right against wrong choices; instances count the same.
 
@@ -86,8 +86,8 @@ def train_choice_probe(
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
     states = read_choices(instances, causal, layers, folder, report)
-    rounds = [(fold.train, fold.test) for fold in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
-    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
+    splits = k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)
+    chosen, variants = try_layers(states.hidden, pairs, splits, seed, report)
     slope = calibrating_slope(chosen.predictions, pairs, "dialogues")
     weights = weights_of(states.hidden, pairs, chosen)
     margins = states.margins[pairs.right] - states.margins[pairs.wrong]

@@ -19,7 +19,7 @@ from ..inference.trained import RECORD, Opened, Record, ScoringEncoder, fits_in,
 from ..models.hub import find_model, need
 from ..models.writers import CausalWriter
 from .card import again, render
-from .loop import CARD, Plan, Progress, base_name, check_output, digest_of, run_training, write_model
+from .loop import CARD, Plan, Progress, base_name, check_output, examples_digest, run_training, write_model
 from .recipe import CiceroRecipe
 
 TASKS = ("generate", "choose")
@@ -93,7 +93,7 @@ def train_cicero(
         steps, recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every, schedule="constant", warmup=0.0, decay=0.0,
         optimizer=recipe.optimizer,
     )  # fmt: skip
-    digest = digest_of(rows)
+    digest = examples_digest(rows)
     data = {"examples": digest, "model": files.digest, "record": record.to_json()}
     run = run_training(opened.model, _loss(opened, rows, recipe.answers), len(rows), plan, output, data=data, progress=progress)
     result = {"task": task, "kind": record.kind, "instances": len(known), "examples": len(rows), **run}

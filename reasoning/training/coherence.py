@@ -34,6 +34,7 @@ from ..metrics.coherence.checkpoint import (
 )
 from ..metrics.coherence.parts import Association, Part, Repetition, Selection, Similarity
 from ..models.encoder import TextEncoder
+from .checkpoints import StageProgress
 from .corpora import Dialogue, cumulative, hold_out, pooled_vectors
 from .recipe import CoherenceRecipe
 from .selection_head import train_head
@@ -230,13 +231,6 @@ def part_aucs(groups: Sequence[PartValues]) -> dict[str, float]:
 
 # Training.
 
-#: Called with the name of the stage, the amount done, and the total.
-Progress = Callable[[str, int, int], object]
-
-
-def _silent(step: str, done: int, total: int) -> None:
-    """No progress output."""
-
 
 def train_coherence(
     corpora: Mapping[str, Sequence[Dialogue]],
@@ -247,7 +241,7 @@ def train_coherence(
     encoder_id: str | None = None,
     recipe: CoherenceRecipe | None = None,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress = _silent,
+    progress: StageProgress = lambda *_: None,
 ) -> dict[str, Any]:
     """Train a checkpoint, write it into ``folder``, which must exist and be empty, and return its header.
 
@@ -302,7 +296,7 @@ class _Turns:
         limit: int,
         random: np.random.Generator,
         checkpoints: Path | None,
-        progress: Progress,
+        progress: StageProgress,
     ) -> None:
         self.dialogues = dialogues
         dialogues_of_corpora = [(name, turns) for name, corpus in dialogues.items() for turns in corpus]
@@ -327,7 +321,7 @@ class _Trainer:
     """Trains the parts on a subset of the corpora."""
 
     def __init__(
-        self, turns: _Turns, encoder: TextEncoder, recipe: CoherenceRecipe, checkpoints: Path | None, progress: Progress
+        self, turns: _Turns, encoder: TextEncoder, recipe: CoherenceRecipe, checkpoints: Path | None, progress: StageProgress
     ) -> None:
         self._turns, self._encoder, self._recipe, self._progress = turns, encoder, recipe, progress
         self._checkpoints = checkpoints

@@ -24,7 +24,7 @@ from ..models.hub import find_model, need, quiet
 from ..models.layers import train_top_layers_only
 from ..models.writers import CausalWriter, Seq2SeqWriter, open_writer
 from .card import render
-from .loop import CARD, NOTHING_TO_LEARN, Plan, Progress, base_name, check_output, digest_of, run_training, write_model
+from .loop import CARD, NOTHING_TO_LEARN, Plan, Progress, base_name, check_output, examples_digest, run_training, write_model
 from .recipe import CometRecipe, TripleRecipe, number_of_steps
 
 Triple = tuple[str, str, str]
@@ -59,7 +59,7 @@ def train_comet(
     if isinstance(writer, Seq2SeqWriter):
         _name_relations(writer, relations)
     _train_top_layers(writer, recipe.layers)
-    digest = digest_of(rows)
+    digest = examples_digest(rows)
     data = {"examples": digest, "model": files.digest, "layers": recipe.layers, "half": half}
     run = run_training(writer.model, _comet_loss(writer, rows, half), len(rows), plan, output, data=data, progress=progress)
     card = render(
@@ -123,7 +123,7 @@ def train_kgbert(
     need("torch", "neural")
     files = find_model(model)
     opened, tokenizer = with_new_head(files, 2, device, plan.seed)
-    digest = digest_of(rows)
+    digest = examples_digest(rows)
     data = {"examples": digest, "model": files.digest}
     run = run_training(opened, _kgbert_loss(opened, tokenizer, rows), len(rows), plan, output, data=data, progress=progress)
     card = render(

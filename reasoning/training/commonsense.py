@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -29,12 +29,10 @@ from ..evaluation.agreement import Agreement, Judged, conversations, evaluate
 from ..evaluation.resampling import Indices, TrainTestSplit, k_folds, random_splits
 from ..metrics.commonsense.features import FeatureExtractor
 from ..metrics.commonsense.regressor import Matrix, Regressor, transform
-from .checkpoints import stored_arrays
+from .checkpoints import StageProgress, stored_arrays
 from .recipe import CommonsenseRecipe, NetworkRecipe
 
 FEWEST = 30
-
-Progress = Callable[[str, int, int], None]
 
 _BATCH = 256
 _PACKAGES = ("tacit-kg", "scikit-learn", "numpy", "spacy")
@@ -86,7 +84,7 @@ def train_commonsense(
     *,
     checkpoints: Path | None = None,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> TrainedRegressor:
     """Evaluate and train a regressor on ``rated``, at least thirty responses with finite ratings on one scale.
 
@@ -97,7 +95,7 @@ def train_commonsense(
     recipe = recipe or CommonsenseRecipe()
     recipe.check()
     seed = recipe.seed
-    tell: Progress = progress or (lambda *_: None)
+    tell: StageProgress = progress or (lambda *_: None)
     ratings = np.array([item.rating for item in rated], dtype=np.float64)
     check_ratings(ratings)
     groups, rounds = divide([(item.history, item.response) for item in rated], recipe)
@@ -157,7 +155,7 @@ def out_of_fold(
     recipe: NetworkRecipe,
     seed: int,
     checkpoints: Path | None = None,
-    tell: Progress = lambda *_: None,
+    tell: StageProgress = lambda *_: None,
 ) -> Matrix:
     """Return a prediction for each item by models that were fitted without it, shape (n,); NaN where no round tests it.
 
@@ -199,7 +197,7 @@ def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str
     return result
 
 
-def _values(items: Sequence[Item], features: FeatureExtractor, checkpoints: Path | None, tell: Progress) -> Matrix:
+def _values(items: Sequence[Item], features: FeatureExtractor, checkpoints: Path | None, tell: StageProgress) -> Matrix:
     """The features of all items, computed in batches, unless they are stored in ``checkpoints``."""
 
     def computed(batch: Sequence[Item]) -> dict[str, Matrix]:

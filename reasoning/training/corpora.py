@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError
 from ..metrics.coherence.associations import words_of
 from ..models.encoder import TextEncoder
-from .checkpoints import stored_arrays
+from .checkpoints import StageProgress, stored_arrays
 
 Dialogue = tuple[str, ...]
 
@@ -137,7 +137,7 @@ def _pooled(texts: Sequence[str], encoder: TextEncoder) -> dict[str, Any]:
     return {"pooled": encoder.pooled(texts, keep=False).astype(np.float16)}
 
 
-def cumulative(progress: Callable[[str, int, int], object], stage: str, total: int) -> Callable[[int], None]:
+def cumulative(progress: StageProgress, stage: str, total: int) -> Callable[[int], None]:
     """Return a callback for increments, which calls ``progress`` with the stage, their cumulative sum and the total."""
     done = 0
 

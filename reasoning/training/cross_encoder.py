@@ -18,7 +18,7 @@ from ..evaluation.correlation import correlate
 from ..models.cross_encoder import SCALE, RatingEncoder, tokens_of, with_new_head
 from ..models.hub import find_model, need
 from .card import render
-from .loop import CARD, Plan, Progress, base_name, check_output, digest_of, run_training, write_model
+from .loop import CARD, Plan, Progress, base_name, check_output, examples_digest, run_training, write_model
 from .recipe import RatingRecipe, number_of_steps
 
 LEAST = 20
@@ -63,7 +63,7 @@ def train_cross_encoder(
     opened, tokenizer = with_new_head(files, 1, device, recipe.seed)
     setattr(opened.config, SCALE, list(scale))
     plan = Plan(number_of_steps(recipe, len(train)), recipe.batch_size, recipe.rate, recipe.seed, recipe.checkpoint_every)
-    digest = digest_of(
+    digest = examples_digest(
         [(example.first, example.second, repr(example.rating), example.dataset, example.group) for example in examples]
     )
     run = run_training(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -27,6 +27,7 @@ from ..models.hub import find_model, open_model
 from ..text.language import Analyser
 from ..text.linking import concept_linker
 from . import loop
+from .checkpoints import StageProgress
 from .corpora import cumulative, pooled_vectors
 from .grade_data import (
     Material,
@@ -39,8 +40,6 @@ from .grade_data import (
 )
 from .loop import Plan, State
 from .recipe import GradeRecipe
-
-StageProgress = Callable[[str, int, int], object]
 
 
 def fit(

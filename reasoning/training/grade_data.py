@@ -21,9 +21,9 @@ from ..metrics.grade.network import GradeConfig, Graphs, frozen_texts, graph_ten
 from ..models.hub import need
 from ..text.idf import IdfTable
 from ..text.linking import Linker
+from .checkpoints import StageProgress
 
 Rows = NDArray[np.int64]
-StageProgress = Callable[[str, int, int], object]
 
 
 @dataclass

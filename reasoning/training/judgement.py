@@ -27,11 +27,11 @@ from ..models.layers import count_layers
 from ..models.linear_probe import Probe
 from ..models.modelfile import digest_of
 from ..text.perturbing import exchange_persons, negated
+from .checkpoints import StageProgress
 from .corpora import Dialogue
 from .probes import (
     Batch,
     Pairs,
-    Progress,
     calibrating_slope,
     layers_to_try,
     read_batches,
@@ -176,7 +176,7 @@ _TOGETHER = 32
 
 
 def read_states(
-    pairs: Sequence[Pair], prompt: JudgementPrompt, layers: Sequence[int], folder: Path, progress: Progress | None = None
+    pairs: Sequence[Pair], prompt: JudgementPrompt, layers: Sequence[int], folder: Path, progress: StageProgress | None = None
 ) -> States:
     """Return the states of ``pairs``, with margins; states that ``folder`` has already are not computed again.
 
@@ -217,7 +217,7 @@ def train_judgement(
     weigh: Sequence[Contrast] = (),
     seed: int = 0,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> Probe:
     """Return a probe of ``causal``, trained on true against false responses.
 
@@ -239,14 +239,14 @@ def train_judgement(
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
     states = read_states(texts, JudgementPrompt(causal), layers, folder, report)
-    folds = [(fold.train, fold.test) for fold in k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)]
+    folds = k_folds(pairs.group, min(FOLDS, int(pairs.group.max()) + 1), seed)
     several = len(set(kinds.tolist())) > 1
-    rounds = [
+    splits = [
         (train[kinds[train] != kind] if several else train, test[kinds[test] == kind])
         for train, test in folds
         for kind in dict.fromkeys(kinds.tolist())
     ]
-    chosen, variants = try_layers(states.hidden, pairs, rounds, seed, report)
+    chosen, variants = try_layers(states.hidden, pairs, splits, seed, report)
     margins = states.margins[pairs.right] - states.margins[pairs.wrong]
     weights = weights_of(states.hidden, pairs, chosen)
     projected = states.hidden[:, chosen.column].astype(np.float64) @ weights

@@ -18,16 +18,16 @@ from scipy.stats import rankdata
 from sklearn.linear_model import LogisticRegression
 
 from ...graph.errors import InputError
-from ..evaluation.resampling import k_folds
+from ..evaluation.resampling import TrainTestSplit, k_folds
 from ..metrics.accent.events import head_form
 from ..metrics.accent.scorers.language_models import PROBE, PlausibilityPrompt
 from ..metrics.accent.verbalise import Verbalised, verbalise
 from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
-from .checkpoints import stored_arrays
-from .loop import digest_of
-from .probes import Progress, Trial, choose_trial, layers_to_try
+from .checkpoints import StageProgress, stored_arrays
+from .loop import examples_digest
+from .probes import Trial, choose_trial, layers_to_try
 
 FOLDS = 5
 PENALTIES = (0.3, 1.0, 3.0, 10.0)
@@ -65,7 +65,7 @@ def train_probe(
     *,
     seed: int = 0,
     facts: dict[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> Probe:
     """Return a probe of ``causal``, trained on labelled tuples (head, relation, tail, plausible).
 
@@ -85,18 +85,18 @@ def train_probe(
     report = progress or (lambda *_: None)
     rows = _agreed(judged)
     data = _numbered(rows)
-    rounds = [(fold.train, fold.test) for fold in k_folds(data.heads, FOLDS, seed)]
+    folds = k_folds(data.heads, FOLDS, seed)
     depth = count_layers(causal.model)
     layers = layers_to_try(depth)
     states = _states(rows, causal, layers, folder, report)
     trials: list[Trial] = []
     for column in range(len(layers)):
-        for penalty, predictions in zip(PENALTIES, _cross_validated(states[:, column], data, rounds), strict=True):
+        for penalty, predictions in zip(PENALTIES, _cross_validated(states[:, column], data, folds), strict=True):
             trials.append(Trial(column, penalty, predictions, agreement(data.labels, data.relations, predictions)))
         report("fitting", column + 1, len(layers))
     chosen = choose_trial(trials, lambda predictions: float(np.nanstd(_resampled(data, predictions, seed))))
     interval = np.nanpercentile(_resampled(data, chosen.predictions, seed), [2.5, 97.5]).round(3).tolist()
-    data_digest = digest_of([tuple(map(str, row)) for row in rows])
+    data_digest = examples_digest([tuple(map(str, row)) for row in rows])
     (linear,) = _ridge(states[:, chosen.column].astype(np.float64), data, (chosen.penalty,))
     slope, bias = _platt_scaling(chosen.predictions, data.labels)
     if slope <= 0:
@@ -171,7 +171,7 @@ def _numbered(rows: Sequence[Labelled]) -> _Data:
 
 
 def _states(
-    rows: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], folder: Path, report: Progress
+    rows: Sequence[Labelled], causal: CausalModel, layers: Sequence[int], folder: Path, report: StageProgress
 ) -> NDArray[np.float32]:
     """Return the hidden states of each tuple at each layer, shape (tuples, layers, width)."""
     prompt = PlausibilityPrompt(causal)
@@ -188,11 +188,11 @@ def _compute(prompt: PlausibilityPrompt, texts: Sequence[Verbalised], layers: Se
     return {"states": prompt.states(texts, layers)}
 
 
-def _cross_validated(states: NDArray[np.float32], data: _Data, rounds: Sequence[tuple[Any, Any]]) -> list[Floats]:
+def _cross_validated(states: NDArray[np.float32], data: _Data, folds: Sequence[TrainTestSplit]) -> list[Floats]:
     """For each penalty, predictions for each tuple by a probe that was trained without its head."""
     result = [np.empty(len(states)) for _ in PENALTIES]
-    for train, test in rounds:
-        part = _Data(*(array[train] for array in data))
+    for train, test in folds:
+        part = _Data(data.labels[train], data.relations[train], data.heads[train])
         training, test_states = states[train].astype(np.float64), states[test].astype(np.float64)
         for predictions, linear in zip(result, _ridge(training, part, PENALTIES), strict=True):
             predictions[test] = linear.predict(test_states)

@@ -232,7 +232,7 @@ def write_model(model: Any, tokenizer: Any, texts: Mapping[str, str] | Callable[
     delete_checkpoints(output)
 
 
-def digest_of(rows: Sequence[Sequence[str]]) -> str:
+def examples_digest(rows: Sequence[Sequence[str]]) -> str:
     """Return 12 hex digits that identify examples."""
     hasher = hashlib.sha256()
     for row in rows:

@@ -6,7 +6,7 @@ in files, and layer and penalty are chosen by what a fit has not seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,12 +16,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from ...graph.errors import InputError
-from ..evaluation.resampling import ratios
+from ..evaluation.resampling import Indices, ratios
 from ..models.asking import States
-from .checkpoints import stored_arrays
+from .checkpoints import StageProgress, stored_arrays
 
 Floats = NDArray[np.float64]
-Progress = Callable[[str, int, int], None]
 
 # Hidden states, stored a few texts at a time, so that an interrupted reading continues.
 
@@ -46,7 +45,7 @@ class Batch(NamedTuple):
         return {"hidden": states.hidden.astype(np.float16), "margins": states.margins}
 
 
-def read_batches(batches: Sequence[Batch], folder: Path, progress: Progress | None = None) -> States:
+def read_batches(batches: Sequence[Batch], folder: Path, progress: StageProgress | None = None) -> States:
     """Return the states of all batches, in order; those that are stored in ``folder`` are not computed again.
 
     ``progress`` is called with ``reading``, the number of items read, and their total.
@@ -67,8 +66,6 @@ PENALTIES = (1e-2, 0.1, 1.0, 10.0, 100.0)
 """L2 penalties, per group of pairs, of weights of standardised states."""
 
 _RESAMPLES = 1_000
-Round = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Pairs to fit, and pairs to test."""
 
 
 class Pairs(NamedTuple):
@@ -80,10 +77,10 @@ class Pairs(NamedTuple):
         group: number of the dialogue or corpus, whose pairs are left out together.
     """
 
-    right: NDArray[np.int64]
-    wrong: NDArray[np.int64]
-    owner: NDArray[np.int64]
-    group: NDArray[np.int64]
+    right: Indices
+    wrong: Indices
+    owner: Indices
+    group: Indices
 
     @property
     def weights(self) -> Floats:
@@ -91,7 +88,7 @@ class Pairs(NamedTuple):
         number = np.bincount(self.owner)
         return 1 / (number[self.owner] * np.count_nonzero(number))
 
-    def subset(self, at: NDArray[np.int64]) -> Pairs:
+    def subset(self, at: Indices) -> Pairs:
         """Return the pairs at these places."""
         return Pairs(self.right[at], self.wrong[at], self.owner[at], self.group[at])
 
@@ -117,22 +114,21 @@ def choose_trial(trials: Sequence[Trial], standard_error: Callable[[Floats], flo
 
 
 def try_layers(
-    hidden: NDArray[np.float32], pairs: Pairs, rounds: Iterable[Round], seed: int, progress: Progress
+    hidden: NDArray[np.float32], pairs: Pairs, splits: Sequence[tuple[Indices, Indices]], seed: int, progress: StageProgress
 ) -> tuple[Trial, int]:
     """Return the chosen layer and penalty, and the number of those that were tried.
 
     Args:
         hidden: states, shape (texts, layers, width).
-        rounds: in which each pair is tested once.
+        splits: pairs to fit and pairs to test; each pair is tested once.
         seed: of the bootstrap for the standard error.
         progress: called with ``fitting``, the number of layers done, and of all.
     """
-    rounds = list(rounds)
     trials: list[Trial] = []
     for column in range(hidden.shape[1]):
         above = np.zeros((len(PENALTIES), len(pairs.right)))
         scaled = hidden[:, column] / scale(hidden[:, column])
-        for train, test in rounds:
+        for train, test in splits:
             unseen = scaled[pairs.right[test]] - scaled[pairs.wrong[test]]
             for number, weights in enumerate(fitted(scaled, pairs.subset(train))):
                 above[number, test] = unseen @ weights

@@ -25,15 +25,13 @@ from ..models.layers import count_layers, train_top_layers_only
 from ..response.responder import Turn, encode_turns, measure
 from ..text.turns import RECENT
 from .card import again, licences_of, render
+from .checkpoints import StageProgress
 from .corpora import Dialogue, hold_out
-from .loop import CARD, Plan, check_output, digest_of, run_training, write_model
+from .loop import CARD, Plan, check_output, examples_digest, run_training, write_model
 from .recipe import ResponderRecipe
 
 _POOL = 64  # batches among which examples of similar length are put together
 _LEARNING = 0.4  # share of the layers that are trained by default
-
-#: Called with the name of the stage, the amount done, and the total.
-Progress = Callable[[str, int, int], object]
 
 
 class Example(NamedTuple):
@@ -51,7 +49,7 @@ def train_responder(
     *,
     device: str | None = None,
     facts: Mapping[str, Any] | None = None,
-    progress: Progress = lambda *_: None,
+    progress: StageProgress = lambda *_: None,
 ) -> dict[str, Any]:
     """Train a causal language model to respond, and write it with its card to ``output``; an interrupted run is continued.
 
@@ -87,7 +85,7 @@ def train_responder(
         return measure(opened, turns, lambda done: progress(f"evaluating {when} training", done, len(turns))).value
 
     before = perplexity("before")
-    digest = digest_of(train)
+    digest = examples_digest(train)
     data = {"examples": digest, "model": opened.files.digest, "half": half, "recipe": asdict(recipe)}
     run = run_training(
         choosing, _loss(opened, choosing, batches, recipe, half), len(batches),

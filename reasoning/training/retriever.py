@@ -21,11 +21,10 @@ from ..metrics.accent.scorers.retrieval_model import RetrievalModel, Scale, Towe
 from ..metrics.accent.scorers.retriever import Retriever, Support
 from ..metrics.accent.verbalise import statement
 from ..models.hub import need
-from .loop import NOTHING_TO_LEARN, Plan, digest_of, fit
+from .loop import NOTHING_TO_LEARN, Plan, Progress, examples_digest, fit
 from .recipe import RetrieverRecipe
 
 Triple = tuple[str, str, str]
-Progress = Callable[[int, int, float], None]
 Vectors = NDArray[np.float32]
 
 _HIDDEN = 512
@@ -71,7 +70,7 @@ def train_retriever(
     vectors = vectors_of(data.texts)
     held_out = _held_out(data.rows, recipe.seed)
     learnt = data.rows[~held_out]
-    identity = f"{digest_of(distinct)} {encoder}"
+    identity = f"{examples_digest(distinct)} {encoder}"
     towers = _fit(
         learnt if len(learnt) > 1 else data.rows, vectors, len(used_relations), recipe, checkpoints, identity, progress
     )  # fmt: skip
@@ -84,7 +83,7 @@ def train_retriever(
     kept_vectors = quantise(projected.astype(np.float32), min(recipe.parts, projected.shape[1]), recipe.seed)
     measured = {
         "triples": len(distinct), "heads": len({head for head, _, _ in distinct}),
-        "tails": len(np.unique(np.concatenate(members))), "data": digest_of(distinct), "held_out": int(held_out.sum()),
+        "tails": len(np.unique(np.concatenate(members))), "data": examples_digest(distinct), "held_out": int(held_out.sum()),
         "mean_reciprocal_rank": _quality(towers, vectors, data.rows[held_out], recipe.seed),
         **asdict(recipe),
     }  # fmt: skip

@@ -82,7 +82,7 @@ def clauses_of(parse: Parse, speaker: Speaker) -> list[Clause]:
     """Return the clauses of a turn of ``speaker``, in the order of their predicates."""
     tree = Tree(attach_times(parse))
     indices = [index for index in range(len(parse)) if _is_predicate(tree, index)]
-    known = _Places(tree, indices)
+    known = _Predicates(tree, indices)
     clauses: dict[int, Clause] = {}
     for index in indices:
         for predicate in _chain(known, index, clauses):
@@ -107,7 +107,7 @@ class ClauseReader:
         return (clauses_of(parse, speaker) for parse, (_, speaker) in zip(parses, turns, strict=True))
 
 
-class _Places:
+class _Predicates:
     """The predicates of a turn.
 
     Attributes:
@@ -131,7 +131,7 @@ class _Places:
                 order.append(child)
 
 
-def _chain(known: _Places, index: int, clauses: Mapping[int, Clause]) -> list[int]:
+def _chain(known: _Predicates, index: int, clauses: Mapping[int, Clause]) -> list[int]:
     """``index`` and the predicates above it that are not in ``clauses``, topmost first."""
     chain: list[int] = []
     position: int | None = index
@@ -160,7 +160,7 @@ def _is_predicate(tree: Tree, index: int) -> bool:
     return word.relation in ("ROOT", "parataxis") or (word.relation == "advcl" and tree.child(index, "mark") is not None)
 
 
-def _clause(known: _Places, index: int, speaker: Speaker, clauses: Mapping[int, Clause]) -> Clause:
+def _clause(known: _Predicates, index: int, speaker: Speaker, clauses: Mapping[int, Clause]) -> Clause:
     """The clause at ``index``; the one that it depends on is in ``clauses``."""
     tree, words = known.tree, known.tree.words
     word = words[index]
@@ -257,7 +257,7 @@ def _mood(tree: Tree, index: int, subject: int | None) -> Mood:
     return Mood.COMMAND if bare and free else Mood.STATEMENT
 
 
-def _connective(known: _Places, index: int) -> tuple[str, int | None]:
+def _connective(known: _Predicates, index: int) -> tuple[str, int | None]:
     """The connective of the clause at ``index``, and the number of the clause that it joins."""
     words = known.tree.words
     word = words[index]

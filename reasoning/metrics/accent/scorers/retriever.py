@@ -79,7 +79,7 @@ def projected(basis: Vectors, vector: Vectors) -> Vectors:
 
 POOL = 500
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 class RetrieverResult(NamedTuple):
@@ -95,7 +95,7 @@ class Measurement(NamedTuple):
 
     closeness: float
     match: float
-    expected: Places
+    expected: Indices
     cosines: Vectors
 
 
@@ -130,12 +130,12 @@ class Retriever(RetrievalScorer[RetrieverResult]):
         ranks: Vectors = self._keys[relation] @ self.model.query(head[None], relation)[0]
         return ranks
 
-    def _highest(self, ranks: Vectors, limit: int) -> Places:
+    def _highest(self, ranks: Vectors, limit: int) -> Indices:
         """The places of the ``limit`` highest ranks, highest first; of equal ones the first."""
         indices = np.arange(len(ranks))
         if limit < len(ranks):
             indices = np.sort(np.argpartition(-ranks, limit - 1)[:limit])
-        result: Places = indices[np.argsort(-ranks[indices], kind="stable")]
+        result: Indices = indices[np.argsort(-ranks[indices], kind="stable")]
         return result
 
     def _evaluate(self, head: Vectors, relation: int, tail: Vectors, text: str, /) -> RetrieverResult:
