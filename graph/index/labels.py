@@ -233,7 +233,7 @@ def hub_bounds(root, near, source, target):  # type: ignore[no-untyped-def]
     """Return a lower and an upper bound of the distance of two different nodes from their hub labels.
 
     The upper bound is the length of the shortest path through a hub, 100 or more when there is none; the lower bound follows from
-    the triangle inequality. The loop has no branches, since no branch predictor could predict them.
+    the triangle inequality. The loop has no branches, since they would often be mispredicted.
     """
     lower, upper = np.int64(1), np.int64(127)
     for group in range(root.shape[1]):

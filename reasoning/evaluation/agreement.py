@@ -161,9 +161,9 @@ class _Group:
     def chosen(self, metric: str, system: str | None = None) -> Mask:
         """Return a mask of the responses with a score, of ``system`` when one is given."""
         mask = np.isfinite(self.scores[metric])
-        return mask if system is None else mask & self.of(system)
+        return mask if system is None else mask & self.of_system(system)
 
-    def of(self, system: str) -> Mask:
+    def of_system(self, system: str) -> Mask:
         """Return a mask of the system's responses."""
         return np.array([name == system for name in self.systems], bool)
 
@@ -286,7 +286,7 @@ def _row(group: _Group, metric: str, system: str | None, bootstrap: _Bootstrap) 
     """Return the agreement on a data set or on one system's part of it."""
     mask = group.chosen(metric, system)
     n = int(mask.sum())
-    members = len(mask) if system is None else int(group.of(system).sum())
+    members = len(mask) if system is None else int(group.of_system(system).sum())
     row = Agreement(metric, group.dataset, system, n, conversations=len(np.unique(group.clusters[mask])), unscored=members - n)
     reason = undefined(group.scores[metric][mask], group.ratings[mask])
     if reason:

@@ -66,7 +66,7 @@ class EventLookup:
         """Return what the graph says of the event itself, whatever its wording, strongest first."""
         if not pattern.backwards:
             for head in self.tails.heads(event):
-                if tails := self.tails.of(head, pattern.relation, Origin.GRAPH, 1.0):
+                if tails := self.tails.known_tails(head, pattern.relation, Origin.GRAPH, 1.0):
                     return [Hit(tail.text, tail, None, 1.0) for tail in tails]
             return []
         return self._from_tail(comparison_key(event, pattern.relation), pattern, 1.0)
@@ -79,7 +79,7 @@ class EventLookup:
             if pattern.backwards:
                 more = self._from_tail(self._tail_keys[number], pattern, likeness)
             else:
-                tails = self.tails.of(number, pattern.relation, Origin.NEAREST, likeness)
+                tails = self.tails.known_tails(number, pattern.relation, Origin.NEAREST, likeness)
                 more = [Hit(tail.text, tail, None, likeness) for tail in tails]
             result += more
             events += bool(more)

@@ -127,7 +127,7 @@ class Judgement(BatchScoring):
         pairs = [pair_of(item) for item in items]
         judged = [pair for pair in pairs if pair[0]]
         predictions = iter(self.predictions(judged))
-        claims = iter(self.claims.of(judged) if explain and self.claims is not None else [()] * len(judged))
+        claims = iter(self.claims.pieces_for(judged) if explain and self.claims is not None else [()] * len(judged))
         scores = []
         for pair in pairs:
             if not pair[0]:

@@ -64,7 +64,7 @@ class GraphClaims:
         self._clauses = ClauseReader(parser, cache_size=_CACHE_SIZE)
         self._known: LruCache[str, list[Assertion]] = LruCache(_CACHE_SIZE)
 
-    def of(self, pairs: Sequence[Pair]) -> list[tuple[Piece, ...]]:
+    def pieces_for(self, pairs: Sequence[Pair]) -> list[tuple[Piece, ...]]:
         """Return pieces of evidence for each pair of turns and response: those against it first, at most five of each side.
 
         Those between events come before those between concepts, then the heavier ones. They contribute nothing to the score.

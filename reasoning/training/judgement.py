@@ -85,10 +85,10 @@ def make_contrasts(corpora: Mapping[str, Sequence[Dialogue]], *, limit: int, eac
     for number, (name, dialogues) in enumerate(corpora.items()):
         random = np.random.default_rng([seed, number])
         drawn = random.permutation(len(dialogues))[:limit].tolist()
-        making = _FalseResponses(dialogues, random)
+        false_responses = _FalseResponses(dialogues, random)
         for chosen in drawn:
             index = int(random.integers(1, len(dialogues[chosen])))
-            false = making.of(chosen, index, each)
+            false = false_responses.draw(chosen, index, each)
             turns = dialogues[chosen]
             result.append(Contrast(turns[max(0, index - TURNS) : index], turns[index], false, name, first + chosen))
         first += len(dialogues)
@@ -117,7 +117,7 @@ class _FalseResponses:
         counts = Counter(word for *_, words in self._pool for word in words)
         self._rarity = {word: log(len(self._pool) / count) for word, count in counts.items()}
 
-    def of(self, dialogue: int, index: int, number: int) -> tuple[tuple[str, str], ...]:
+    def draw(self, dialogue: int, index: int, number: int) -> tuple[tuple[str, str], ...]:
         """Return the false responses at one place of a dialogue: of ``number`` kinds, fewer where some cannot be made."""
         responses: list[tuple[str, str]] = []
         for kind in self._random.permutation(len(KINDS)).tolist():

@@ -68,7 +68,7 @@ NOT_HINDERED: list[Case] = [
 
 def test_hindering_edges_and_missing_needs_count_against_a_response(claims: GraphClaims) -> None:
     for turns, response, text in (*HINDERED, *NOT_HINDERED):
-        names = [piece.name for piece in claims.of([(turns, response)])[0] if "Hindered" in piece.name or piece.hops == 1]
+        names = [piece.name for piece in claims.pieces_for([(turns, response)])[0] if "Hindered" in piece.name or piece.hops == 1]
         events = [name for name in names if any(relation in name for relation in ("HinderedBy", "xNeed", "Prereq", "Obstr"))]
         assert len(events) == bool(text), (turns, response, names)
         assert all(name.startswith("the graph, against it: ") and text in name for name in events), names
@@ -76,7 +76,7 @@ def test_hindering_edges_and_missing_needs_count_against_a_response(claims: Grap
 
 def test_claims_are_ordered_events_first_and_against_before_for(claims: GraphClaims) -> None:
     turns = ("The hot dog can see that I have a broken leg.",)
-    (turn_claims,) = claims.of([(turns, "You should go running, the dog will fly and it is cold, says the bone.")])  # type: ignore[assignment]
+    (turn_claims,) = claims.pieces_for([(turns, "You should go running, the dog will fly and it is cold, says the bone.")])  # type: ignore[assignment]
     texts = [(piece.name or "").removesuffix(", weight") for piece in turn_claims]
     assert texts == [
         'the graph, against it: PersonX goes running -HinderedBy-> PersonX has a broken leg, which "I have a broken leg" states',
@@ -89,5 +89,5 @@ def test_claims_are_ordered_events_first_and_against_before_for(claims: GraphCla
 
 def test_several_pairs_equal_single_ones(claims: GraphClaims) -> None:
     pairs = [(turns, response) for turns, response, _ in (*HINDERED, *NOT_HINDERED)]
-    ask: Callable[..., list[tuple[object, ...]]] = claims.of  # type: ignore[assignment]
+    ask: Callable[..., list[tuple[object, ...]]] = claims.pieces_for  # type: ignore[assignment]
     assert ask(pairs) == [ask([pair])[0] for pair in pairs]

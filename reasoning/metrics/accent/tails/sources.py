@@ -47,7 +47,7 @@ class GraphTails:
     def _first(self, heads: Sequence[int], relation: str, tails: TailLookup) -> list[KnownTail]:
         """Return the tails of the first of ``heads`` that has any."""
         for head in heads:
-            if result := self.of(head, relation, Origin.GRAPH, 1.0, tails):
+            if result := self.known_tails(head, relation, Origin.GRAPH, 1.0, tails):
                 return result
         return []
 
@@ -56,7 +56,9 @@ class GraphTails:
         exact = [head for form in head_forms(text) if (head := self.events.exact(form)) is not None]
         return list(dict.fromkeys([*exact, *self.events.heads_with_key(comparison_key(text))]))
 
-    def of(self, head: int, relation: str, origin: Origin, likeness: float, tails: TailLookup | None = None) -> list[KnownTail]:
+    def known_tails(
+        self, head: int, relation: str, origin: Origin, likeness: float, tails: TailLookup | None = None
+    ) -> list[KnownTail]:
         """Return the tails of a head; ``tails`` holds those that were looked up together with others."""
         tails = tails or self.events.lookup([(head, relation)])
         rows = [tail for tail in tails(head, relation) if tail.text != NOTHING]
@@ -114,7 +116,7 @@ class NearestTails:
             heads = 0
             for number, cosine in near[head_form(query.head)]:
                 head = int(self._numbers[number])
-                if more := self.graph.of(head, query.relation, Origin.NEAREST, cosine, known):
+                if more := self.graph.known_tails(head, query.relation, Origin.NEAREST, cosine, known):
                     tails += more
                     heads += 1
                 if heads == self.limit:
