@@ -82,7 +82,7 @@ def compare(
 
 def _show(comparison: SystemComparison, resamples: int, seed: int) -> None:
     """Print the table of differences, and the items that differ most."""
-    from ...reasoning.evaluation.comparing import LEAST_CONVERSATIONS
+    from ...reasoning.evaluation.correlation import LEAST_CONVERSATIONS
 
     heads = ("metric", ">n", ">A", ">B", "B - A", ">p", ">B better", ">equal", ">A better")
     show(table(heads, [_line(row) for row in comparison.metrics]))

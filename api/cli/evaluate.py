@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -69,7 +70,7 @@ def evaluate(
     if json:
         print_json(_json_row(row, collected, signatures, resamples, seed) for row in rows)
     else:
-        show_agreements(rows, collected.errors, resamples, seed)
+        show_agreements(rows, judged, collected.errors, resamples, seed)
     if not quiet:
         for signature in [] if json else signatures.values():
             note(f"signature {signature}")
@@ -167,7 +168,14 @@ def _scored(collected: _Collected, reasoner: reasoning.Reasoner, quiet: bool) ->
     from ...reasoning.evaluation.agreement import Judged, conversations
 
     items = ((rated.id, rated.history, rated.response, rated.references) for rated in collected.judgements)
-    groups = conversations([(rated.history, rated.response) for rated in collected.judgements]).tolist()
+    members: dict[str, list[int]] = {}  # judgements of each data set
+    for index, rated in enumerate(collected.judgements):
+        members.setdefault(rated.dataset, []).append(index)
+    groups = [0] * len(collected.judgements)
+    for indices in members.values():
+        turns = [(collected.judgements[index].history, collected.judgements[index].response) for index in indices]
+        for index, group in zip(indices, conversations(turns).tolist(), strict=True):
+            groups[index] = group
     judged = []
     with Meter("scoring", len(collected.judgements), noun="judgements", quiet=quiet) as meter:
         rows = reasoner.stream(items)
@@ -212,7 +220,9 @@ _WIDEST = 28
 MIN_SYSTEMS = 3
 
 
-def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamples: int, seed: int) -> None:
+def show_agreements(
+    rows: Sequence[Agreement], judged: Sequence[Judged], errors: Mapping[str, int], resamples: int, seed: int
+) -> None:
     """Print the tables; ``errors``: by data set, the number of rows that no metric scored."""
     dataset_rows = [row for row in rows if row.system is None]
     show(table(("data set", ">n", *_KINDS), _lines(rows)))
@@ -221,7 +231,7 @@ def show_agreements(rows: Sequence[Agreement], errors: Mapping[str, int], resamp
         print(line)
     if any(row.ranking and len(row.ranking.systems) > 1 for row in dataset_rows):
         print()
-        _show_rankings(dataset_rows)
+        _show_rankings(dataset_rows, judged)
     compared = [row for row in dataset_rows if row.against and row.against.difference["pearson"].value is not None]
     if compared:
         print()
@@ -265,21 +275,22 @@ def _remarks(rows: Iterable[Agreement], errors: Mapping[str, int]) -> Iterator[s
             yield f"{row.dataset}, {row.metric}: {'; '.join(parts)}"
 
 
-def _show_rankings(rows: Sequence[Agreement]) -> None:
-    """Print the systems of each data set, best human rating first, with each metric's mean and rank."""
+def _show_rankings(rows: Sequence[Agreement], judged: Sequence[Judged]) -> None:
+    """Print the systems of each data set, best mean rating of all their responses first, with each metric's mean and rank."""
+    ratings: dict[str, dict[str, list[float]]] = {}
+    for item in judged:
+        if item.system is not None:
+            ratings.setdefault(item.dataset, {}).setdefault(item.system, []).append(item.rating)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     systems: list[tuple[Any, ...]] = []
     means: list[tuple[Any, ...]] = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
         rankings = {row.metric: row.ranking for row in rows if row.dataset == dataset and row.ranking}
-        people: dict[str, tuple[int, float]] = {}
-        for ranking in rankings.values():
-            for entry in ranking.systems:
-                people.setdefault(entry.system, (entry.n, entry.human))
+        people = {system: (len(given), fmean(given)) for system, given in ratings.get(dataset, {}).items()}
         if len(people) < 2:
             continue
         systems.append((_short(dataset), None, None, *(None for _ in metrics)))
-        ranks = {metric: _means_with_ranks(ranking) for metric, ranking in rankings.items()}
+        ranks = {metric: _means_with_ranks(ranking, people) for metric, ranking in rankings.items()}
         for system, (n, human) in sorted(people.items(), key=lambda entry: (-entry[1][1], entry[0])):
             systems.append((_short(f" {system}"), n, f"{human:.3f}", *(ranks.get(metric, {}).get(system) for metric in metrics)))
         if len(people) >= MIN_SYSTEMS:
@@ -294,10 +305,14 @@ def _show_rankings(rows: Sequence[Agreement]) -> None:
         show(table(("over the systems' means", ">systems", *_KINDS), means))
 
 
-def _means_with_ranks(ranking: Ranking) -> dict[str, str]:
-    """Return the metric's mean of each system, with the system's rank."""
+def _means_with_ranks(ranking: Ranking, people: Mapping[str, tuple[int, float]]) -> dict[str, str]:
+    """Return the metric's mean and rank of each system, with the number of responses when it could not judge all."""
     values = sorted((system.metric for system in ranking.systems), reverse=True)
-    return {entry.system: f"{entry.metric:.3f} ({values.index(entry.metric) + 1})" for entry in ranking.systems}
+    return {
+        entry.system: f"{entry.metric:.3f} ({values.index(entry.metric) + 1})"
+        + (f" n {entry.n}" if entry.n < people[entry.system][0] else "")
+        for entry in ranking.systems
+    }
 
 
 def _with_p(correlation: Correlation) -> str:

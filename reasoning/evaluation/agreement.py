@@ -13,7 +13,19 @@ from numpy.typing import NDArray
 
 from ...graph.errors import InputError
 from ...graph.schema import Json, shape
-from .correlation import KINDS, LEAST_ITEMS, Correlation, Floats, correlate, interval, p_of_difference, undefined, with_intervals
+from .correlation import (
+    FEW_CONVERSATIONS,
+    KINDS,
+    LEAST_CONVERSATIONS,
+    LEAST_ITEMS,
+    Correlation,
+    Floats,
+    correlate,
+    interval,
+    p_of_difference,
+    undefined,
+    with_intervals,
+)
 
 # Input and output of an evaluation: rated responses, and rows of agreement.
 
@@ -38,20 +50,45 @@ class Judged:
     conversation: int | None = None
 
 
-def conversations(items: Sequence[tuple[Sequence[str], str]]) -> NDArray[np.int64]:
-    """Return the number of each item's conversation, shape (n,), in order of first appearance: items share one when their
-    histories are equal, or one's history begins with all turns of the other, its response included."""
+_OPENING_TURNS = 2
+
+
+def conversations(items: Sequence[tuple[Sequence[str], str]], *, share_openings: bool = False) -> NDArray[np.int64]:
+    """Return the number of each item's conversation within its data set, shape (n,), in order of first appearance.
+
+    Items share a conversation when their histories are equal and not empty, or when one's history begins with all turns of the
+    other, its response included. The first one or two turns do not count as such a beginning when histories continue them in
+    different ways, since many conversations open alike. Items without a history share one when their responses are equal too.
+
+    Args:
+        share_openings: count such openings and empty histories like all others. For a split into training and test parts, which
+            should have no turns in common; intervals over such groups would be too wide.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     if not items:
         return np.zeros(0, np.int64)
     first: dict[tuple[str, ...], int] = {}  # by history, the first item after it
-    joined = [(index, first.setdefault(tuple(history), index)) for index, (history, _) in enumerate(items)]
-    index_of = {(*history, response): index for index, (history, response) in enumerate(items)}
+    index_of: dict[tuple[str, ...], int] = {}  # by history and response, the first such item
+    joined = []
+    for index, (turns, response) in enumerate(items):
+        history = tuple(turns)
+        same_turns = index_of.setdefault((*history, response), index)
+        same_history = first.setdefault(history, index)
+        joined.append((index, same_history if history or share_openings else same_turns))
+    next_turns: dict[tuple[str, ...], set[str]] = {}
+    for history in first:
+        for length in range(1, min(_OPENING_TURNS + 1, len(history))):
+            next_turns.setdefault(history[:length], set()).add(history[length])
+    openings = {turns for turns, following in next_turns.items() if len(following) > 1 and not share_openings}
     for history, index in first.items():
         beginnings = (history[:length] for length in range(1, len(history) + 1))
-        joined += [(index, index_of[turns]) for turns in beginnings if turns in index_of]
+        joined += [
+            (index, index_of[turns])
+            for turns in beginnings
+            if turns in index_of and turns not in openings and turns[:-1] not in openings
+        ]
     ones, shape = np.ones(len(joined), bool), (len(items), len(items))
     _, labels = connected_components(coo_array((ones, np.array(joined).T), shape), directed=False)
     return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
@@ -181,7 +218,8 @@ def evaluate(
 
     Data sets come in the order of ``items``, metrics in that of ``metrics``, systems by name. Intervals are 95% percentile
     bootstrap intervals (Efron 1979) over conversations: responses of one conversation are resampled together, the same ones for
-    every metric that judges the same responses. Every metric but the first is compared with the first.
+    every metric that judges the same responses. Every metric but the first is compared with the first. Of fewer than 10
+    conversations there is neither an interval nor a p-value of the difference, since the bootstrap of so few is too narrow.
 
     Args:
         resamples: >= 1; with 10,000 an interval's bounds are accurate to about two decimals.
@@ -292,9 +330,15 @@ def _row(group: _Group, metric: str, system: str | None, bootstrap: _Bootstrap) 
     if reason:
         bootstrap.advance(bootstrap.resamples)
         return replace(row, note=reason)
-    drawn = bootstrap(group, metric, mask, keep=system is None)
-    pearson, spearman, kendall = with_intervals(correlate(group.scores[metric][mask], group.ratings[mask]), drawn)
-    return replace(row, pearson=pearson, spearman=spearman, kendall=kendall, note=_note(drawn))
+    correlations = correlate(group.scores[metric][mask], group.ratings[mask])
+    if row.conversations < LEAST_CONVERSATIONS:
+        bootstrap.advance(bootstrap.resamples)
+        note = FEW_CONVERSATIONS
+    else:
+        drawn = bootstrap(group, metric, mask, keep=system is None)
+        correlations, note = with_intervals(correlations, drawn), _note(drawn)
+    pearson, spearman, kendall = correlations
+    return replace(row, pearson=pearson, spearman=spearman, kendall=kendall, note=note)
 
 
 def _note(drawn: Floats) -> str:
@@ -330,7 +374,9 @@ def _compare(group: _Group, metric: str, first: str, bootstrap: _Bootstrap) -> C
     if undefined(ours, ratings) or undefined(theirs, ratings):
         return Comparison(first, n, dict.fromkeys(KINDS, NONE))
     differences = {}
-    drawn = bootstrap(group, metric, mask) - bootstrap(group, first, mask)
+    drawn = np.full((1, len(KINDS)), np.nan)  # without an interval
+    if len(np.unique(group.clusters[mask])) >= LEAST_CONVERSATIONS:
+        drawn = bootstrap(group, metric, mask) - bootstrap(group, first, mask)
     for index, (our_correlation, their_correlation) in enumerate(
         zip(correlate(ours, ratings), correlate(theirs, ratings), strict=True)
     ):

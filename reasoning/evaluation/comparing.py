@@ -19,16 +19,13 @@ from ...graph.schema import Json
 from ..base import Score
 from ..registry import METRIC_REGISTRY
 from .agreement import conversations
-from .correlation import Floats, interval, p_of_difference
+from .correlation import LEAST_CONVERSATIONS, Floats, interval, p_of_difference
 from .resampling import ratios
 
 if TYPE_CHECKING:
     from ..scorer import Reasoner
 
 Progress = Callable[[int], object]
-
-LEAST_CONVERSATIONS = 10
-"""Fewest conversations from which an interval is computed; a bootstrap of fewer is too narrow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,10 @@ Floats = NDArray[np.float64]
 KINDS = ("pearson", "spearman", "kendall")
 
 LEAST_ITEMS = 3
+LEAST_CONVERSATIONS = 10
+"""Fewest conversations from which an interval is computed; a bootstrap of fewer is too narrow."""
 TOO_FEW = f"fewer than {LEAST_ITEMS} judged responses"
+FEW_CONVERSATIONS = f"no interval, since there are fewer than {LEAST_CONVERSATIONS} conversations"
 SAME_SCORES = "every response has the same score"
 SAME_RATINGS = "every response has the same rating"
 
@@ -75,10 +78,14 @@ def correlate(scores: Floats, ratings: Floats) -> tuple[Correlation, Correlation
     return pearson, spearman, kendall
 
 
-def with_intervals(values: Sequence[Correlation], drawn: Floats) -> tuple[Correlation, ...]:
+def with_intervals(
+    values: tuple[Correlation, Correlation, Correlation], drawn: Floats
+) -> tuple[Correlation, Correlation, Correlation]:
     """Return ``values`` with the percentile intervals of their resamples, the columns of ``drawn``; NaN rows are ignored."""
-    intervals = [interval(drawn[:, column]) for column in range(len(values))]
-    return tuple(Correlation(value.value, *bounds, value.p) for value, bounds in zip(values, intervals, strict=True))
+    pearson, spearman, kendall = (
+        Correlation(value.value, *interval(drawn[:, column]), value.p) for column, value in enumerate(values)
+    )
+    return pearson, spearman, kendall
 
 
 def interval(drawn: Floats) -> tuple[float | None, float | None]:

@@ -122,7 +122,7 @@ def train_commonsense(
 
 def divide(items: Sequence[tuple[Sequence[str], str]], recipe: CommonsenseRecipe) -> tuple[Indices, list[TrainTestSplit]]:
     """Return the conversation of each item, and the rounds of the evaluation, which never divide a conversation."""
-    groups = conversations(items)
+    groups = conversations(items, share_openings=True)
     if recipe.folds:
         return groups, k_folds(groups, recipe.folds, recipe.seed)
     if len(recipe.shares) != 3 or abs(sum(recipe.shares) - 1) > 1e-6:
@@ -184,7 +184,7 @@ def contrast(items: Sequence[tuple[Sequence[str], str]], seed: int, dataset: str
     """Return each ``(history, response)``, neither empty, twice: with its own response, and with one from another
     conversation."""
     own = [(tuple(history), response) for history, response in items if history and response.strip()]
-    groups = conversations(own)
+    groups = conversations(own, share_openings=True)
     if len(set(groups.tolist())) < 2:
         raise InputError("contrasts need responses of at least two conversations; give a file of several dialogues")
     rng = np.random.default_rng(seed)

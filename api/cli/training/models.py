@@ -223,7 +223,7 @@ def cross_encoder(
         use = "here of an event tuple: `tacit score-tuples FILE --scorer cross-encoder -O accent.model=FOLDER`"
     else:
         rated, data = read_rated(ratings, False, run.recipe.rating, run.recipe.seed, run.strict)
-        groups = conversations([(judgement.history, judgement.response) for judgement in rated])
+        groups = conversations([(judgement.history, judgement.response) for judgement in rated], share_openings=True)
         examples = [
             Example(*texts_of(judgement.history, judgement.response), judgement.rating, judgement.dataset, str(group))
             for judgement, group in zip(rated, groups, strict=True)

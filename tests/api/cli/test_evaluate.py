@@ -75,21 +75,23 @@ def rated(tmp_path: Path) -> Path:
     return file_of(tmp_path / "talk.jsonl", rows_of(TEXTS))
 
 
-def test_correlations_equal_scipy_on_the_scores_of_the_metric(tacit: Tacit, rated: Path, sample_graph: str) -> None:
+def test_correlations_equal_scipy_on_the_scores_of_the_metric(tacit: Tacit, tmp_path: Path, sample_graph: str) -> None:
+    texts = [*TEXTS, *((["Well.", *history], response, rating) for history, response, rating in TEXTS)]
+    rated = file_of(tmp_path / "talk.jsonl", rows_of(texts))
     outcome = tacit("evaluate", rated, "-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 500)
     [row] = outcome.json
     with open_graph(sample_graph) as store, open_index(store) as graph:
         metric = load_metric("grounding", graph)
-        pairs = [(metric.score(history, response).value, rating) for history, response, rating in TEXTS]
+        pairs = [(metric.score(history, response).value, rating) for history, response, rating in texts]
     scores, ratings = zip(*((score, rating) for score, rating in pairs if not math.isnan(score)), strict=True)
-    assert (row["metric"], row["dataset"], row["system"], row["n"]) == ("grounding", "talk", None, 6)
+    assert (row["metric"], row["dataset"], row["system"], row["n"]) == ("grounding", "talk", None, 12)
     for kind, correlation in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
         assert set(row[kind]) == {"value", "low", "high", "p"}
         assert row[kind]["value"] == pytest.approx(correlation(scores, ratings).statistic, abs=1e-12)
         assert row[kind]["p"] == pytest.approx(correlation(scores, ratings).pvalue)
         assert row[kind]["low"] <= row[kind]["value"] <= row[kind]["high"]
     assert row["signature"] == str(metric.signature)
-    assert row["left_out"] == {"errors": 0, "unscored": 2}
+    assert row["left_out"] == {"errors": 0, "unscored": 4}
     assert row["bootstrap"] == {"level": 0.95, "over": "conversations", "resamples": 500, "seed": 0}
 
 
@@ -146,6 +148,30 @@ def test_tables_fit_the_terminal_and_show_the_rows(tacit: Tacit, tiny: str, tmp_
     assert "signature tiny|v:1" in outcome.err
 
 
+def test_a_second_file_does_not_change_the_first_ones_intervals(tacit: Tacit, tmp_path: Path) -> None:
+    talks = [(["Hi!", "Hello.", f"Any news {number}?"], "No. " * (number % 5), number % 3) for number in range(1, 25)]
+    first = file_of(tmp_path / "first.jsonl", rows_of(talks))
+    opening = file_of(tmp_path / "opening.jsonl", rows_of([(["Hi!"], "Hello.", 3)]))
+    base = ["-m", "length", "--json", "--resamples", 100]
+    alone = tacit("evaluate", first, *base).json
+    assert alone[0]["conversations"] == 24
+    assert tacit("evaluate", first, opening, *base).json[:1] == alone
+
+
+def test_systems_are_ranked_by_all_their_ratings(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
+    rows = [
+        {"system": system, "history": f"Turn {number}", "response": text, "rating": rating}
+        for number, (system, text, rating) in enumerate([("a", "Yes, sir.", 4), ("b", "Oh!", 5), ("b", "...", 1)] * 12)
+    ]
+    file = file_of(tmp_path / "systems.jsonl", rows)
+    for metrics in (["length", tiny], [tiny, "length"]):
+        shown = tacit("evaluate", file, *(word for name in metrics for word in ("-m", name)), "--resamples", 50).out
+        table = shown[shown.index("systems, best first") :].splitlines()
+        assert table[3].split()[:3] == ["a", "12", "4.000"]
+        assert table[4].split()[:3] == ["b", "24", "3.000"]
+        assert table[4].count("n 12") == 1  # tiny cannot judge the dots
+
+
 def test_every_row_is_counted(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     file = tmp_path / "mixed.jsonl"
     good = [json.dumps(row) for row in rows_of(TEXTS)]
@@ -174,7 +200,9 @@ def test_every_row_is_counted(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     ):
         assert reason in outcome.err
     shown = tacit("evaluate", file, "-m", tiny, "--resamples", 50)
-    assert "mixed, tiny: left out: 5 faulty rows, 2 responses that it cannot judge" in shown.out
+    assert (
+        "mixed, tiny: no interval, since there are fewer than 10 conversations; left out: 5 faulty rows, 2 responses" in shown.out
+    )
     strict = tacit("evaluate", file, "-m", tiny, "--strict")
     assert (strict.status, strict.out) == (2, "")
     assert "row 9" in strict.err

@@ -145,11 +145,33 @@ def test_conversations_are_found_by_history() -> None:
     assert conversations(items).tolist() == [0, 0, 1, 0, 0]
 
 
+def test_an_opening_that_goes_on_in_different_ways_joins_nothing() -> None:
+    talks = [("Hi!", f"Hello {number}.", f"Any news {number}?", f"No {number}.") for number in range(3)]
+    items = [(talk[:length], talk[length]) for talk in talks for length in range(4)]
+    # by talk: its opening, its second turn (one history for all three), and the rest
+    assert conversations(items).tolist() == [0, 1, 2, 2, 0, 1, 3, 3, 0, 1, 4, 4]
+    assert set(conversations(items, share_openings=True).tolist()) == {0}
+    assert conversations([((), "Hi!"), ((), "Yes."), ((), "Hi!")]).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("talks", "bounded"), [(9, False), (10, True)])
+def test_few_conversations_have_no_interval(talks: int, bounded: bool) -> None:
+    rng = np.random.default_rng(0)
+    items = [Judged("d", None, float(rng.normal()), {"a": float(rng.normal()), "b": float(rng.normal())}, number % talks)
+             for number in range(60)]  # fmt: skip
+    _, row = evaluate(items, ["a", "b"], resamples=100)
+    assert row.against is not None
+    difference = row.against.difference["pearson"]
+    assert None not in (row.pearson.value, row.pearson.p, difference.value)
+    assert [number is not None for number in (row.pearson.low, row.pearson.high, difference.low, difference.p)] == [bounded] * 4
+    assert row.note == ("" if bounded else "no interval, since there are fewer than 10 conversations")
+
+
 def test_constant_resamples_are_reported() -> None:
-    items = [Judged("d", None, rating, {"m": rating}) for rating in (1.0, 1.0, 1.0, 2.0)]
+    items = [Judged("d", None, rating, {"m": rating}) for rating in (*[1.0] * 9, 2.0)]
     [row] = evaluate(items, ["m"], resamples=1000)
-    # a resample of four misses the one that differs with probability (3/4)^4 = 0.316, and has nothing else with 1/256
-    assert 0.25 < int(row.note.split(" ")[0]) / 1000 < 0.4
+    # a resample of ten misses the one that differs with probability (9/10)^10 = 0.349
+    assert 0.28 < int(row.note.split(" ")[0]) / 1000 < 0.42
     assert "of 1,000 resamples" in row.note
     assert (row.pearson.value, row.pearson.low, row.pearson.high) == pytest.approx((1.0, 1.0, 1.0))
 

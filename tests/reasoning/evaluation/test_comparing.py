@@ -8,7 +8,8 @@ from scipy import stats
 from tacit.graph.errors import InputError
 from tacit.graph.item import Item
 from tacit.reasoning import Reasoner
-from tacit.reasoning.evaluation.comparing import LEAST_CONVERSATIONS, compare_systems, match, paired_difference
+from tacit.reasoning.evaluation.comparing import compare_systems, match, paired_difference
+from tacit.reasoning.evaluation.correlation import LEAST_CONVERSATIONS
 
 
 def items(*rows: tuple[str, str]) -> list[Item]:

@@ -37,10 +37,15 @@ def test_histories_that_continue_a_response_are_one_conversation() -> None:
 
 @given(items)
 def test_equal_histories_and_continuations_are_grouped(rows: list[tuple[tuple[str, ...], str]]) -> None:
-    groups = conversations(rows)
-    for (history, response), first in zip(rows, groups, strict=True):
-        for (two, _), second in zip(rows, groups, strict=True):
+    groups = conversations(rows, share_openings=True)
+    finer = conversations(rows)
+    for (history, response), first, own in zip(rows, groups, finer, strict=True):
+        for (two, _), second, other in zip(rows, groups, finer, strict=True):
             if history == two or two[: len(history) + 1] == (*history, response):
+                assert first == second
+            if history == two != ():
+                assert own == other
+            if own == other:
                 assert first == second
     assert sorted(set(groups.tolist())) == list(range(groups.max() + 1))
 
