@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -20,7 +21,7 @@ from ..opening import EngineName, readable
 from ..scoring import LINES
 from ..terminal.faults import note_faults
 from ..terminal.output import check_output, lines_to
-from ..terminal.progress import Meter
+from ..terminal.progress import Meter, count_ahead, shows_progress
 from ..terminal.screen import console, count, duration, note, plural, show, table, visible
 from . import options as opts
 from .options import option
@@ -135,7 +136,7 @@ def score(
 def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Observe], quiet: bool) -> Done:
     """Score to stdout, a pipe or a file, row by row."""
     from ..scoring.rows import delimited_line, heading, json_line
-    from ..scoring.running import Done, total_items
+    from ..scoring.running import Done
     from ..scoring.statistics import Tally
 
     def one_line(row: ItemScores) -> str:
@@ -145,15 +146,14 @@ def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Obse
 
     tally = Tally()
     damage = None
-    shows_progress = not quiet and not (output is None and sys.stdout.isatty())  # a bar would run through what is shown
     items = loaders.read_items(plan.file, strict=plan.strict, columns=plan.columns)
+    shown = shows_progress(output, quiet)
+    total = count_ahead(plan.file, partial(loaders.read_items, columns=plan.columns), shown=shown)
     try:
         with (
             plan.open(quiet=quiet) as reasoner,
             lines_to(output, apart_from=plan.file) as write,
-            Meter(
-                "scoring", total_items(plan.file, shows_progress, plan.columns), noun="items", quiet=not shows_progress
-            ) as meter,
+            Meter("scoring", total, noun="items", quiet=not shown) as meter,
         ):
             if plan.form.delimited:
                 write(heading(plan.names, plan.shown, plan.form))
@@ -175,8 +175,7 @@ def _form(output: Path | None, named: str | None, printed: bool) -> Form:
     """Return the format of the rows: as given, or by the suffix of the output."""
     from ..scoring.rows import Form
 
-    by_name = Form.JSONL if output is None else Form.of(output)
-    form = by_name if named is None or (named == "jsonl" and by_name is Form.GZIP) else Form(named)
+    form = Form.of(output, named)
     if form is Form.PARQUET:
         if printed:
             raise InputError(
@@ -186,8 +185,6 @@ def _form(output: Path | None, named: str | None, printed: bool) -> Form:
             raise InputError("Parquet needs a regular file to write to; name one with --output")
     if form.delimited and printed:
         raise InputError("--text and --json print rows in another form than CSV; leave them out, or write .jsonl")
-    if named is None and form is Form.GZIP and output is not None and Path(output.stem).suffix in (".csv", ".tsv"):
-        raise InputError(f"{output}: CSV is written without compression; name it .csv, .tsv or .jsonl.gz")
     return form
 
 

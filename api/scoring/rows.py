@@ -18,6 +18,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from ...graph.errors import InputError
 from ..terminal.screen import json_text
 
 if TYPE_CHECKING:
@@ -40,15 +41,25 @@ class Form(Enum):
     TSV = "tsv"
 
     @classmethod
-    def of(cls, output: Path) -> Form:
-        """Return the format for the suffix of ``output``; default: JSON lines."""
-        forms = {".parquet": cls.PARQUET, ".gz": cls.GZIP, ".csv": cls.CSV, ".tsv": cls.TSV}
-        return forms.get(output.suffix, cls.JSONL)
+    def of(cls, output: Path | None, named: Form | str | None = None) -> Form:
+        """Return the format of an output: the one that is named, else that of its suffix, by default JSON lines.
+
+        JSON lines are compressed where the name ends in ``.gz``. None is standard output.
+        """
+        is_gzip = output is not None and output.suffix.lower() == ".gz"
+        name = "" if output is None else output.stem if is_gzip else output.name
+        form = cls(named or _FORMATS.get(Path(name).suffix.lower(), cls.JSONL))
+        if is_gzip and form not in (cls.JSONL, cls.GZIP):
+            raise InputError(f"{output}: only JSON lines are compressed with gzip; leave .gz out, or write .jsonl.gz")
+        return cls.GZIP if is_gzip else form
 
     @property
     def delimited(self) -> bool:
         """Whether it is CSV or TSV."""
         return self in (Form.CSV, Form.TSV)
+
+
+_FORMATS = {".parquet": Form.PARQUET, ".csv": Form.CSV, ".tsv": Form.TSV}
 
 
 def json_line(row: ItemScores, explain: bool) -> str:
@@ -146,10 +157,8 @@ def read_parquet(output: Path, names: tuple[str, ...]) -> Iterator[ItemScores]:
     """Yield the rows of a Parquet file, without their evidence, in constant memory."""
     import pyarrow.parquet as pq
 
-    kinds = ("score", "percentile", "note", "signature")
-    columns = ["id", "line", "error", *(f"{kind}.{name}" for name in names for kind in kinds)]
     with pq.ParquetFile(output) as file:
-        for batch in file.iter_batches(_BATCH, columns=columns):
+        for batch in file.iter_batches(_BATCH, columns=column_names(names, False)):
             for columns_of_row in batch.to_pylist():
                 yield score_of_columns(columns_of_row, names)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from ... import loaders
 from ...graph.atomic import DiskFull
 from ...graph.errors import DamagedInput, InputError, TacitError
 from ..opening import Address, EngineName, readable
 from ..terminal.output import check_output
-from ..terminal.progress import Meter
+from ..terminal.progress import Meter, count_ahead
 from ..terminal.screen import count
 from . import LINES
 from .plan import Observe, Plan, Shard, digest, read_shards, score_shard
@@ -92,7 +93,8 @@ def score_file(
         options: options by metric, e.g. ``{"grounding": {"max_hops": 3}}``.
         engine: for concept queries: ``index``, ``store`` or ``auto``.
         explain: write the evidence too.
-        form: ``jsonl``, ``jsonl.gz``, ``parquet``, ``csv`` or ``tsv``; default: by the suffix of ``output``.
+        form: ``jsonl``, ``jsonl.gz``, ``parquet``, ``csv`` or ``tsv``; default: by the suffix of ``output``. JSON lines are
+            compressed where the name ends in ``.gz``.
         strict: raise at the first record without an item.
         resume: continue an interrupted run of the same file into the same output.
         batch_size: items scored together, >= 1; affects the speed only.
@@ -135,7 +137,7 @@ def score_file(
     if engine not in get_args(EngineName):
         raise InputError(f"engine must be {' or '.join(get_args(EngineName))}, not {engine!r}")
     try:
-        output_form = Form.of(target) if form is None else Form(form)
+        output_form = Form.of(target, form)
     except ValueError:
         raise InputError(f"form must be {' or '.join(member.value for member in Form)}, not {form!r}") from None
     plan = Plan(
@@ -155,19 +157,9 @@ def score_file(
     return run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=progress, tell=tell)
 
 
-def total_items(file: str, watched: bool, columns: Mapping[str, str] | None = None) -> int | None:
-    """Return the number of items for a progress bar; None if no terminal shows it or the file cannot be read twice."""
-    if not watched or not sys.stderr.isatty() or not Path(file).is_file():
-        return None
-    from ...loaders import read_items
-
-    return sum(1 for _ in read_items(file, columns=columns)) or None
-
-
 def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
     """Yield the rows of a finished output with their items, without evidence, in constant memory."""
     from ...graph.item import ItemError
-    from ...loaders import read_items
 
     if plan.form is Form.PARQUET:
         rows = read_parquet(output, plan.names)
@@ -175,7 +167,7 @@ def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
         rows = read_delimited(output, plan.names, plan.form)
     else:
         rows = read_lines(output, plan.form)
-    for item, row in zip_longest(read_items(plan.file, columns=plan.columns), rows):
+    for item, row in zip_longest(loaders.read_items(plan.file, columns=plan.columns), rows):
         if isinstance(item, ItemError) and row is not None and item.line == row.line:
             yield row
         elif item is None or row is None or isinstance(item, ItemError) or row.line is not None or row.id != item.id:
@@ -204,7 +196,7 @@ def run_plan(
             return Done(plan, tally, 0, 0.0, signatures, complete=True)
         if cluster is not None:
             stack.close()  # it was opened to report errors early, and to build the index only once
-        total = total_items(plan.file, progress, plan.columns)
+        total = count_ahead(plan.file, partial(loaders.read_items, columns=plan.columns), shown=progress)
         meter = Meter("scoring", total, noun="items", quiet=not progress)
         with _work(plan, target, signatures, resume=resume, tell=tell) as work, meter:
             if work.replaced:

@@ -102,10 +102,10 @@ class _Rewriter(Statement):
             if not set(relations).intersection(shared):
                 continue
             if len(relations) > 1:
-                raise self.invalid(
+                raise self.unsupported(
                     self.tokens[opening], "a choice of relations",
-                    "has one that differs from another relation of the graph only in case, which the embedded engine cannot "
-                    "distinguish here; write one relation in a pattern, or WHERE type(r) IN [...]",
+                    "has one that differs from another relation of the graph only in case; write one relation in a pattern, or "
+                    "WHERE type(r) IN [...]",
                 )  # fmt: skip
             brace = next((i for i in range(stop, end) if self.tokens[i].text == "{"), end)
             restriction = f"relation: '{relations[0]}'"
@@ -209,7 +209,7 @@ class _Rewriter(Statement):
         if nodes is None:
             return f"{'start' if start else 'end'}_node({self.render(index + 2, end)})", end + 1
         if not all(nodes):
-            raise self.invalid(
+            raise self.unsupported(
                 self.tokens[index], self.tokens[index].text,
                 "of a relationship without direction needs a name for each of its nodes, e.g. (a)-[r]-(b)",
             )  # fmt: skip
@@ -236,10 +236,10 @@ class _Rewriter(Statement):
         """Return the pattern of a ``shortestPath(…)`` in the engine's form."""
         stars = [index for index in range(start, end) if self.tokens[index].text == "*"]
         if len(stars) != 1:
-            raise self.invalid(self.tokens[start], "shortestPath", "takes one relationship with a *, e.g. (a)-[*..4]-(b)")
+            raise self.unsupported(self.tokens[start], "shortestPath", "takes one relationship with a *, e.g. (a)-[*..4]-(b)")
         low, high, last = self._bounds(stars[0])
         if low != "1":
-            raise self.invalid(self.tokens[stars[0]], "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
+            raise self.unsupported(self.tokens[stars[0]], "shortestPath", "begins at one hop; write [*..4] or [*1..4]")
         self.shortest.add(stars[0])
         hops = f"{kind} 1..{high or LONGEST_PATH}{self._filter(start, end)}"
         return f"{self.render(start, stars[0])}* {hops}{self.render(last, end)}"
@@ -308,9 +308,9 @@ class _Rewriter(Statement):
             and not {token.text for token in body[2:]} & {name, *_COMPARISONS}
         )
         if not is_sum:
-            raise self.invalid(
+            raise self.unsupported(
                 self.tokens[index], "reduce",
-                "runs on the embedded engine as a sum only, reduce(s = 0, x IN l | s + …); otherwise use UNWIND or list_reduce",
+                "can only be a sum, reduce(s = 0, x IN l | s + …); otherwise use UNWIND or list_reduce",
             )  # fmt: skip
         values = f"list_transform({self.render(item + 2, bar)}, {self.tokens[item].text} -> ({self.render(bar + 3, end)}))"
         has_no_null = f"size(list_filter({values}, {name} -> {name} IS NULL)) = 0"
@@ -338,9 +338,9 @@ class _Rewriter(Statement):
         if dots:
             low, high = self._number(tokens[: dots[0]]), self._number(tokens[dots[0] + 1 :])
             if low is None or high is None or min(low or 0, high or 0) < 0:
-                raise self.invalid(
+                raise self.unsupported(
                     self.tokens[index], "a slice",
-                    "needs whole numbers >= 0 on the embedded engine, e.g. [0..3]; use list_slice(list, from 1, to) otherwise",
+                    "needs whole numbers >= 0, e.g. [0..3]; use list_slice(list, from 1, to) otherwise",
                 )  # fmt: skip
             return f"[{low + 1}:{high if tokens[dots[0] + 1 :] else ''}]", end + 1
         number = self._number(tokens)
@@ -413,10 +413,13 @@ class _Rewriter(Statement):
             return f"list_reverse({parts[0]})"
         if first.kind == "string" or self.tokens[index + 3].text == ".":
             return f"reverse({parts[0]})"
-        raise QueryInvalid(
-            "the query cannot be run on the embedded engine: reverse of a variable may mean a text or a list; "
-            "write list_reverse(list) for a list"
+        raise self.unsupported(
+            self.tokens[index], "reverse", "of a variable may mean a text or a list; write list_reverse(list) for a list"
         )
+
+    def unsupported(self, token: Token, what: str, limit: str) -> QueryInvalid:
+        """Return the error for standard Cypher at ``token`` that cannot be rewritten; ``limit`` says how far it can."""
+        return QueryInvalid(f"the embedded engine does not support this query: {what} at {self.place(token)} {limit}")
 
 
 def _variable(token: Token) -> str:

@@ -85,12 +85,28 @@ def test_a_complete_output_is_left_as_it_is(tacit: Tacit, dialogues: Path, name:
 
 
 @pytest.mark.parametrize(
+    ("name", "form", "expected"),
+    [
+        ("out.CSV", None, Form.CSV), ("out.Parquet", None, Form.PARQUET), ("out.JSONL.GZ", None, Form.GZIP),
+        ("out.jsonl.gz", "jsonl", Form.GZIP), ("out.csv.gz", "jsonl", Form.GZIP), ("out.txt", "tsv", Form.TSV),
+    ],
+)  # fmt: skip
+def test_the_format_is_named_or_that_of_the_suffix(dialogues: Path, name: str, form: str | None, expected: Form) -> None:
+    output = dialogues.parent / name
+    done = score_file(dialogues, output, metrics=["length"], form=form)
+    assert done.plan.form is expected
+    assert output.read_bytes().startswith(b"\x1f\x8b") == (expected is Form.GZIP)
+
+
+@pytest.mark.parametrize(
     ("options", "reason"),
     [
         ({"metrics": "length"}, "metrics must be a list of names"),
         ({"batch_size": 0}, "batch_size must be >= 1"),
         ({"shard_lines": 0}, "shard_lines must be >= 1"),
         ({"form": "xml"}, "form must be jsonl or jsonl.gz or parquet or csv or tsv, not 'xml'"),
+        ({"output": "out.csv.gz"}, "only JSON lines are compressed"),
+        ({"output": "out.gz", "form": "parquet"}, "only JSON lines are compressed"),
         ({"engine": "neo4j"}, "engine must be auto or store or index"),
         ({"options": {"grade": {}}}, "options has 'grade', which is not in metrics"),
         ({"output": "nowhere/out.jsonl"}, "there is no folder"),

@@ -117,7 +117,7 @@ def test_an_interrupted_run_resumes(
         ([], "another --explain"),
         (["--explain", "--shard-lines", 8], "another --shard-lines"),
         (["--explain", "--format", "jsonl" if name.endswith("parquet") else "parquet"], "another format"),
-    ]:
+    ][: -1 if name.endswith(".gz") else None]:  # JSON lines are the only format with gzip
         refused = tacit(*base, *words, "-o", out, "--resume")  # type: ignore[misc]
         assert refused.status == 2
         assert f"is of a run with {called}" in refused.err

@@ -370,10 +370,16 @@ def test_shortest_path_returns_a_shortest_path(graph: Path) -> None:
             r"^the query has a syntax error: .* \[ at line 1, column 8 is not closed before the query ends$",
         ),
         ("MATCH (n) RETURN toInteger(n.text) AS x", r"^the function toInteger at line 1, column 18 is refused; write cast\("),
-        ("MATCH (n) RETURN size((n)-->()) AS x", "size of a pattern at line 1, column 18 is no longer Cypher; write COUNT"),
-        ("WITH [1] AS l RETURN reduce(m = 0, x IN l | x * m) AS x", "runs on the embedded engine as a sum only"),
-        ("MATCH p = shortestPath((a)-[*3..4]-(b)) RETURN p", "shortestPath at line 1, column 29 begins at one hop"),
-        ("WITH [1] AS l, 1 AS i RETURN l[i..2] AS x", "a slice at line 1, column 31 needs whole numbers >= 0"),
+        (
+            "MATCH (n) RETURN size((n)-->()) AS x",
+            "syntax error: size of a pattern at .* column 18 is no longer Cypher; write COUNT",
+        ),
+        (
+            "WITH [1] AS l RETURN reduce(m = 0, x IN l | x * m) AS x",
+            "^the embedded engine does not support this query: reduce at line 1, column 22 can only be a sum",
+        ),
+        ("MATCH p = shortestPath((a)-[*3..4]-(b)) RETURN p", "not support this query: shortestPath at .* begins at one hop"),
+        ("WITH [1] AS l, 1 AS i RETURN l[i..2] AS x", "support this query: a slice at .* column 31 needs whole numbers >= 0"),
     ],
 )
 def test_differences_from_neo4j_are_reported(graph: Path, query: str, sentence: str) -> None:
