@@ -17,6 +17,8 @@ from operator import attrgetter
 from threading import RLock
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args, get_type_hints
 
+from .errors import InputError
+
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, TypeAdapter
     from pydantic_core.core_schema import CoreSchema
@@ -51,6 +53,24 @@ def load(kind: type[T], row: Any) -> T:
         location = ".".join(map(str, first["loc"]))
         raise ValueError(f"not the JSON of {kind.__name__}: {first['msg']}{location and ' at '}{location}") from None
     return value
+
+
+def json_or_text(text: str) -> Any:
+    """Return the value of a text that is JSON, else the text itself.
+
+    Raises:
+        InputError: the JSON is nested too deeply to be read.
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except ValueError:
+        return text
+    except RecursionError:
+        raise InputError(f"the value {text[:20]}... is nested too deeply; keep its JSON to 20 levels") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 class Unfit(ValueError):

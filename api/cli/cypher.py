@@ -11,6 +11,7 @@ import typer
 
 from ...cypher import Query, cookbook
 from ...graph.errors import InputError, QueryInvalid, QueryRefused, did_you_mean
+from ...graph.schema import json_or_text
 from ..opening import open_store
 from ..terminal.screen import note, print_csv, print_json, show, table
 from . import options as opts
@@ -99,7 +100,9 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"--param {pair} does not begin with the name of a parameter; write --param NAME=VALUE")
         if name in values:
             raise InputError(f"the parameter {name} is given twice; give it once")
-        values[name] = _value(text)
+        value = json_or_text(text)
+        is_too_large = isinstance(value, int) and not -(2**63) <= value < 2**63  # for the engines
+        values[name] = text if is_too_large else value
     return values
 
 
@@ -126,24 +129,6 @@ def _check_parameters(named: Query, values: dict[str, Any]) -> None:
     extra = sorted(set(values) - set(named.parameters))
     if extra:
         raise InputError(f"the query {name} has no parameter {extra[0]}; it has {', '.join(named.parameters) or 'none'}")
-
-
-def _value(text: str) -> Any:
-    import json
-
-    try:
-        value = json.loads(text, parse_constant=_no_constant)
-    except ValueError:
-        return text
-    except RecursionError:
-        raise InputError("a --param is nested too deeply; keep its JSON to 20 levels") from None
-    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
-        return text
-    return value
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(name)  # NaN and Infinity are not JSON, so they are texts
 
 
 def _heading(rows: Sequence[Sequence[Any]], index: int, column: str) -> str:

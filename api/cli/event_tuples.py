@@ -23,7 +23,7 @@ from ...reasoning.registry import EXTRACTOR_REGISTRY, SCORER_REGISTRY, default_s
 from ..opening import check_distinct, check_files, open_engine, open_store, readable
 from ..terminal.faults import Faults
 from ..terminal.output import check_output, lines_to
-from ..terminal.progress import Meter, Stages, waiting
+from ..terminal.progress import Meter, Stages, shows_progress, waiting
 from ..terminal.screen import count, duration, json_text, note, print_json, rate, show, table
 from . import options as opts
 from .options import argument, option
@@ -88,7 +88,6 @@ def score_tuples(
     scorer = scorer or default_scorer(tails_asked=bool(options["nearest"] or options["comet"] or options["model"]))
     kind = SCORER_REGISTRY.kind(scorer)
     check_files(file, output)
-    shows_progress = not quiet and not (output is None and sys.stdout.isatty())
     print_settings(quiet)
     with open_engine(opts.address_at(graph), "store", quiet=quiet) as store, scorer_stages(quiet) as stages:
         from ...reasoning.metrics.accent.scorers.resources import ScorerResources
@@ -104,7 +103,8 @@ def score_tuples(
         relations = frozenset(resources.relations() if its_relations is None else its_relations)
         faults = Faults()
         scored, total = 0, 0.0
-        with lines_to(output, apart_from=file) as write, Meter("scoring", None, noun="tuples", quiet=not shows_progress) as meter:
+        shown = shows_progress(output, quiet)
+        with lines_to(output, apart_from=file) as write, Meter("scoring", None, noun="tuples", quiet=not shown) as meter:
             for row, score in _scores(_rows(file, relations, strict, faults), tuple_scorer, batch_size or kind.batch_size):
                 write(_line(row, score))
                 meter.add(1)

@@ -21,7 +21,7 @@ from ...graph.schema import dump
 from ..opening import check_files, open_engine
 from ..terminal.faults import Faults, Records
 from ..terminal.output import lines_to
-from ..terminal.progress import Meter
+from ..terminal.progress import Meter, count_ahead, shows_progress
 from ..terminal.screen import duration, json_text, note, print_json, show, table
 from . import options as opts
 from .options import argument, option
@@ -68,10 +68,11 @@ def filter_dialogues(
         check_known([*(relation or ()), *excluded], relations_of(source))
         analyser = open_analyser(pipeline)
         triple_filter = TripleFilter(source, analyser, count=count, relations=relation or None, excluded=excluded)
-        shows_progress = not quiet and not (output is None and sys.stdout.isatty())  # a bar would mix with the output
+        shown = shows_progress(output, quiet)
+        total = count_ahead(dialogues, loaders.read_dialogues, shown=shown)
         with (
             lines_to(output, apart_from=dialogues) as write,
-            Meter("filtering", _total(dialogues, shows_progress), noun="dialogues", quiet=not shows_progress) as meter,
+            Meter("filtering", total, noun="dialogues", quiet=not shown) as meter,
         ):
             for batch in _batches(dialogues, strict, tally):
                 for line in _kept_lines(batch, triple_filter, tally):
@@ -152,14 +153,6 @@ def match_row(match: Match) -> dict[str, Any]:
     ends = {"head": row.pop("head_text"), "relation": row.pop("relation"), "tail": row.pop("tail_text")}
     uris = {"weight": row.pop("weight"), "head_uri": head, "tail_uri": tail}
     return {"turns": [match.turn, match.turn + 1], **ends, **uris, **row, **texts}
-
-
-def _total(file: str, watched: bool) -> int | None:
-    """Return the number of dialogues; None if no terminal shows the progress or the file cannot be read twice."""
-    if not watched or file == "-" or not sys.stderr.isatty() or not Path(file).is_file():
-        return None
-
-    return sum(1 for _ in loaders.read_dialogues(file)) or None
 
 
 def _report(tally: Tally, seconds: float, signature: str, output: Path | None, json: bool, quiet: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
@@ -14,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ... import reasoning
 from ...graph.errors import InputError, TacitError, did_you_mean
+from ...graph.schema import json_or_text
 from ...reasoning.plugins import Kind, Registry, check_option
 from ...reasoning.registry import METRIC_REGISTRY, metric_kind
 from ...reasoning.registry import metric_options as known_options
@@ -241,7 +241,7 @@ def metric_options(values: Sequence[str] | None, names: Sequence[str], pipeline:
             raise InputError(f"--option {text} is not METRIC.NAME=VALUE, e.g. grounding.max_hops=3")
         if metric not in options:
             raise InputError(f"--option {text} is for the metric {metric!r}, which --metrics does not name")
-        parsed = _value(value)
+        parsed = json_or_text(value)
         check_metric_option(metric, option, parsed)
         options[metric][option] = parsed
     if pipeline is not None:
@@ -269,7 +269,7 @@ def options_of(owner: str, kind: Kind, values: Sequence[str] | None, known: Sequ
             raise InputError(f"--option {text} is not {owner}.NAME=VALUE; the options of {owner} are {', '.join(known)}")
         if name not in known:
             raise InputError(f"{owner} has no option {name!r}; {did_you_mean(name, known, 'it has ' + ', '.join(known))}")
-        options[name] = _value(value)
+        options[name] = json_or_text(value)
         check_option(owner, kind, name, options[name])
     return options
 
@@ -292,14 +292,6 @@ def named_columns(values: Sequence[str] | None, fields: Sequence[str] = ITEM_FIE
             raise InputError(f"--column {text}: {field if field in columns else column} is given twice; give it once")
         columns[field] = column
     return columns
-
-
-def _value(text: str) -> Any:
-    """Return a JSON value, or the text itself if it is not JSON."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 # The options --user, --password and --database, which every command that names a graph has.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -25,7 +24,7 @@ from ...graph.names import text_of
 from ...graph.open import index_of, linking_store
 from ...graph.protocol import KnowledgeGraph, LinksEvents
 from ...graph.relations import check_known, relations_of
-from ...graph.schema import dump
+from ...graph.schema import dump, json_or_text
 from ...reasoning import Explanation, Score
 from ...reasoning.registry import METRIC_REGISTRY
 from ...reasoning.scorer import ItemScores
@@ -336,14 +335,7 @@ def entries() -> list[dict[str, Any]]:
 def _example(name: str) -> dict[str, Any]:
     """Example values of a query's parameters, from the comments in its file: JSON if they parse as JSON, else text."""
     source = files("tacit.cypher").joinpath("explore", f"{name}.cypher").read_text(encoding="utf-8")
-    return {parameter: _value(text.strip()) for parameter, text in _EXAMPLE.findall(source)}
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    return {parameter: json_or_text(text.strip()) for parameter, text in _EXAMPLE.findall(source)}
 
 
 # State of the service.

@@ -32,10 +32,10 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
             yield stream.write
         return
     with new_file(target) as fresh, fresh.open("wb") as file:
-        if target.suffix == ".gz":
+        if target.suffix.lower() == ".gz":
             import gzip
 
-            with gzip.GzipFile(target.name.removesuffix(".gz"), "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
+            with gzip.GzipFile(target.stem, "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
                 yield lambda text: packed.write(text.encode())
         else:
             yield lambda text: file.write(text.encode())

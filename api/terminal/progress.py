@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -147,8 +148,6 @@ class Meter:
 
     def _draw(self) -> Progress:
         """Create the bar, at the first progress."""
-        from pathlib import PurePath
-
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
         from .screen import console
@@ -159,9 +158,24 @@ class Meter:
             TextColumn("{task.fields[status]}", style="dim", markup=False),
             console=console(sys.stderr), transient=True, refresh_per_second=8,
         )  # fmt: skip
-        bar.add_task(PurePath(self.label).name, total=self.total, status="")
+        bar.add_task(Path(self.label).name, total=self.total, status="")
         bar.start()
         return bar
+
+
+def shows_progress(output: Path | None, quiet: bool) -> bool:
+    """Return whether a command that writes rows to ``output`` shows a progress bar: not between rows on the same terminal."""
+    return not quiet and not (output is None and sys.stdout.isatty())
+
+
+def count_ahead(file: str, read: Callable[[str], Iterable[object]], *, shown: bool) -> int | None:
+    """Return the number of records that ``read`` yields, for a progress bar.
+
+    None where no terminal shows the bar, or the file cannot be read twice.
+    """
+    if not shown or not sys.stderr.isatty() or file == "-" or not Path(file).is_file():
+        return None
+    return sum(1 for _ in read(file)) or None
 
 
 def in_notebook() -> bool:

@@ -18,8 +18,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from datetime import date, timedelta
-from datetime import time as time_of_day
 from typing import Any
 
 import neo4j
@@ -348,14 +346,8 @@ def json_value(value: Any) -> Any:
         return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, neo4j.spatial.Point):
         return list(value)
-    if isinstance(value, neo4j.time.Duration):
+    if isinstance(value, (neo4j.time.Duration, neo4j.time.Date, neo4j.time.Time, neo4j.time.DateTime)):
         return value.iso_format()
-    if isinstance(value, timedelta):
-        return f"P{value.days}DT{value.seconds + value.microseconds / 1_000_000:g}S"
-    if isinstance(value, (neo4j.time.Date, neo4j.time.Time, neo4j.time.DateTime)):
-        return value.iso_format()
-    if isinstance(value, (date, time_of_day)):
-        return value.isoformat()
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).hex()
     if isinstance(value, Iterable):

@@ -8,7 +8,8 @@ from math import inf, isnan, nan
 from typing import NamedTuple
 
 import pytest
-from tacit.graph.schema import Json, Nullable, dump, load, shape
+from tacit.graph.errors import InputError
+from tacit.graph.schema import Json, Nullable, dump, json_or_text, load, shape
 
 
 @shape("end", "start", "length")
@@ -73,3 +74,11 @@ def test_the_first_use_is_thread_safe() -> None:
         kind = shape("y", "x")(NamedTuple(f"Pair{number}", [("x", int), ("y", int)]))  # type: ignore[arg-type]
         with ThreadPoolExecutor(4) as pool:
             assert [*pool.map(lambda _, kind=kind: dump(kind(1, 2)), range(8))] == [{"y": 2, "x": 1}] * 8
+
+
+def test_a_text_is_its_json_or_itself() -> None:
+    assert [json_or_text(text) for text in ("3", "[1, null]", '"3"', "dog", "NaN", "-Infinity", "")] == [
+        3, [1, None], "3", "dog", "NaN", "-Infinity", "",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="nested too deeply"):
+        json_or_text("[" * 100_000)
