@@ -50,7 +50,7 @@ class Vectors:
         present: bool, shape ``(nodes,)``: which nodes have a vector.
         file, sha256: name and digest of the file of the vectors.
         uris_digest: :func:`uris_digest` of the URIs.
-        names: file of the URIs, one a line.
+        names: file of the URIs, one per line.
     """
 
     matrix: NDArray[np.float16]

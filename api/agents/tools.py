@@ -410,7 +410,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         name="infer",
-        title="Infer what lies behind a turn",
+        title="Answer questions about a turn",
         description="Answer five questions about a turn of a dialogue from the graph: its cause, subsequent event, prerequisite, "
         "motivation, and the listener's emotional reaction. An answer has text, event (the event of the graph that "
         "the turn is taken as), likeness (0 to 1: how alike turn and event are) and edge (the assertion behind it). A "

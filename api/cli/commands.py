@@ -31,7 +31,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
         "evaluate-tuples": "event_tuples.evaluate_tuples",
         "score-tuples": "event_tuples.score_tuples", "merge-cache": "event_tuples.merge_cache", "train": "training.table.train",
     },
-    "Infer what lies behind a turn": {"infer": "infer.infer", "choose": "infer.choose"},
+    "Answer questions about a turn": {"infer": "infer.infer", "choose": "infer.choose"},
     "Respond": {"respond": "respond.respond", "perplexity": "respond.perplexity", "prompts": "respond.prompts"},
     "Create a data set": {"create": "create.create"},
     "Serve": {"serve": "serve.serve", "mcp": "serve.mcp", "keys": "serve.keys"},
@@ -50,10 +50,8 @@ _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 class _Sections(opts.Group):
     """The root group, whose help lists the commands under headings."""
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for heading, commands in _COMMANDS.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, self._summary(ctx, name)) for name in commands])
+    def sections(self) -> dict[str, Sequence[str]]:
+        return {heading: list(commands) for heading, commands in _COMMANDS.items()}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Handle ``--show-completion SHELL`` and ``--install-completion SHELL``; typer only detects the current shell."""
@@ -61,10 +59,6 @@ class _Sections(opts.Group):
             _complete_shell(args[0], args[1])
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
-
-    def _summary(self, ctx: Any, name: str) -> str:
-        command = self.get_command(ctx, name)
-        return "" if command is None else command.get_short_help_str(limit=120)
 
 
 def _complete_shell(option: str, shell: str) -> None:
@@ -95,7 +89,7 @@ def _root(
     ctx: typer.Context,
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
 ) -> None:
-    """Commonsense you can query, scores you can explain."""
+    """Query a commonsense knowledge graph, and score dialogue responses with explanations."""
     begin(ctx)
 
 
@@ -127,6 +121,7 @@ def _command(only: str | None) -> Any:
                 app.command(name, cls=_imported(_CLASSES[name]) if name in _CLASSES else None)(function)
     root = typer.main.get_command(app)
     opts.add_server_options(root)
+    opts.hide_argument_types(root)
     options: list[Any] = root.params
     for option in options:
         for flag in _COMPLETION.keys() & {*option.opts}:

@@ -42,8 +42,8 @@ def compare(
 ) -> None:
     """Compare two systems on the same histories: the difference of each metric's means, with its paired interval.
 
-    Intervals are over conversations. For CI: --fail-under -0.1 fails when B is worse than A by more than 0.1; a metric of which
-    lower is better counts reversed.
+    Intervals are over conversations. For CI: --fail-under -0.1 fails when B is worse than A by more than 0.1; for a
+    metric where lower is better the sign is reversed.
     """
     if html is not None:
         for file in (first, second):

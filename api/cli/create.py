@@ -38,7 +38,7 @@ def _several() -> None:
 
 @create.command()
 def targets(
-    dialogues: Annotated[list[str], argument("DIALOGUES...", "Dialogues: JSON, CSV, Parquet, gzip; - reads stdin.")],
+    dialogues: Annotated[list[str], argument("DIALOGUES", "Dialogues: JSON, CSV, Parquet, gzip; - reads stdin.")],
     output: opts.Output = None,
     seed: Seed = 0,
     cosine: Annotated[float, option("X", "Cosine from which a dialogue is a duplicate; 2 keeps all.", min=0.01)] = 0.87,

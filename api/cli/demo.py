@@ -38,18 +38,16 @@ def demo(
         f"Done in {duration(time.monotonic() - started)}. The sample, its graph, the picture and the report are in {directory}."
     )
     hint = "" if everything else "tacit demo --all shows the rest; "
-    print(f"Type any of the commands again, or change them; {hint}tacit --help lists all commands.")
+    print(f"Run any of the commands again, or change them; {hint}tacit --help lists all commands.")
 
 
 def _show_features(directory: Path, graph: str, conceptnet: str, atomic: str, dialogues: str, choices: str) -> None:
     """Run some twenty commands, each of which shows one feature."""
-    _announce(
-        "1. Load", "599 assertions about everyday things and 215 about events, in official formats, into one graph on disk."
-    )
+    _announce("1. Load", "Load 599 assertions of ConceptNet and 215 of ATOMIC-2020 into one graph on disk.")
     _step("load", "conceptnet", conceptnet, "--into", graph)
     _step("load", "atomic2020", atomic, "--into", graph)
 
-    _announce("2. Ask", "What is near a concept, how far two are apart and through what, and what follows from an event.")
+    _announce("2. Query", "Show the neighbours of a concept, paths between concepts, and what follows from an event.")
     _step("neighbours", graph, "dog", "--limit", "5")
     _step("hops", graph, "dog", "bone", "doctor", "piano")
     _step("paths", graph, "dog", "doctor", "--limit", "3")
@@ -57,16 +55,14 @@ def _show_features(directory: Path, graph: str, conceptnet: str, atomic: str, di
     _step("tails", graph, "PersonX cooks dinner for PersonY", "xWant")
     _step("tails", graph, "PersonX cooks dinner for PersonY", "xNeed")
 
-    _announce("3. Explore", "Any read-only Cypher, or one of the queries that come with tacit (tacit cypher --list).")
+    _announce("3. Explore", "Run read-only Cypher, or a query of the cookbook (tacit cypher --list).")
     _step("cypher", graph, "MATCH (tool:Concept)-[r:UsedFor]->(aim:Concept {text: $aim}) "
           "RETURN tool.text AS thing, r.weight AS weight "
           "ORDER BY weight DESC, thing LIMIT 5", "--param", "aim=cook")  # fmt: skip
     _step("cypher", graph, "contradictions", "--limit", "5")
     _step("cypher", graph, "where_found", "--param", "concept=book", "--limit", "5")
 
-    _announce(
-        "4. Score and explain", "A response that fits and one that does not, by what joins them to the history in the graph."
-    )
+    _announce("4. Score and explain", "Explain the scores of a good and a bad response, by paths of the graph and other metrics.")
     explain = ("explain", dialogues, "--graph", graph, "--item")
     _step(*explain, "dog/good", "--metrics", "grounding")
     _step(*explain, "dog/bad", "--metrics", "grounding")
@@ -74,15 +70,15 @@ def _show_features(directory: Path, graph: str, conceptnet: str, atomic: str, di
     _step(*explain, "rain/good", "--metrics", "association,repetition,length")
     _step("explain", "--history", "I am so hungry.", "--response", "Let's cook a soup.", "--graph", graph)
 
-    _announce("5. Whole files", "Every response of a file as a row, with signatures that make scores repeatable, and a report.")
+    _announce("5. Files", "Score every response of a file, with signatures that make the scores reproducible, and a report.")
     _step("score", dialogues, "--graph", graph, "--metrics", "grounding,commonsense,association",
           "--output", str(directory / "scores.jsonl"), "--html", str(directory / "report.html"))  # fmt: skip
 
-    _announce("6. Infer", "What lies behind a turn: its cause, what follows, what it needs, why, and how the other one feels.")
+    _announce("6. Infer", "Answer questions about a turn: cause, subsequent event, prerequisite, motivation, reaction.")
     _step("infer", dialogues, "--graph", graph, "--item", "holiday", "--target", "2", "--limit", "2")
     _step("choose", choices, "--graph", graph, "--answers", "1")
 
-    _announce("7. Evidence", "A score as a picture, its claims with the Cypher that finds each in the graph, and who said so.")
+    _announce("7. Evidence", "Draw a score, and show the edges that it rests on, with Cypher that finds each, and their sources.")
     _step(*explain, "dog/good", "--output", str(directory / "dog.svg"))
     _step(*explain, "dog/good", "--metrics", "grounding", "--cypher")
     _step("cypher", graph, "provenance", "--param", "head=dog", "--param", "tail=walk")
@@ -90,18 +86,18 @@ def _show_features(directory: Path, graph: str, conceptnet: str, atomic: str, di
 
 def _run_all_commands(graph: str, dialogues: str) -> None:
     """Run the commands that ``--all`` adds."""
-    _announce("8. Every dialogue", "All responses of the sample by every metric that needs no model, with their evidence.")
+    _announce("8. Every dialogue", "Score all responses of the sample by every metric that needs no model, with evidence.")
     metrics = [name for name, kind in registry.KINDS.items() if not (kind.model or kind.reference)]
     _step("score", dialogues, "--graph", graph, "--metrics", ",".join(metrics), "--text")
 
-    _announce("9. More queries", "Some of the cookbook; docs/cookbook.md has all of it.")
+    _announce("9. More queries", "Run further queries of the cookbook; docs/cookbook.md has all of them.")
     for query, *parameters in (
         ("effects_of", "concept=rain"), ("similar", "concept=dog"), ("kinds_above", "concept=puppy"),
         ("wants_after", "event=PersonX cooks dinner for PersonY"), ("hubs",),
     ):  # fmt: skip
         _step("cypher", graph, query, *(word for parameter in parameters for word in ("--param", parameter)), "--limit", "5")
 
-    _announce("10. With references, and with models", "Metrics that need more than a graph, where what they need is installed.")
+    _announce("10. Further metrics", "Explain scores by metrics that need references or models, where these are installed.")
     extras = {name: kind for name, kind in registry.KINDS.items() if kind.extra}
     ready = {name: kind for name, kind in extras.items() if all(map(find_spec, kind.packages)) and kind.has_model()}
     for extra in dict.fromkeys(kind.extra for kind in ready.values()):

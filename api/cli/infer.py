@@ -171,7 +171,7 @@ def choose(
     ] = None,
     probe: Annotated[str | None, option("FOLDER", "A probe of the --model, by tacit train choice-probe.", default="none")] = None,
     head: Annotated[
-        str | None, option("FOLDER", "Weights of judges, by tacit train choice-head.", default="the one that ships")
+        str | None, option("FOLDER", "Weights of judges, by tacit train choice-head.", default="the shipped one")
     ] = None,
     output: opts.Output = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run; a finished one starts again.")] = False,
@@ -181,10 +181,10 @@ def choose(
     json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each instance.")] = False,
     quiet: opts.Quiet = False,
 ) -> None:
-    """Choose among answers to questions about a turn: a score for each choice, the share of each judge, the edges of the graph.
+    """Choose among answers to questions about a turn; each choice gets a score, with shares of judges and edges of the graph.
 
-    FILE has CICERO's instances: Dialogue, Target, Question, Choices. The output has a row an instance with "scores", one number a
-    choice, "chosen", and for each choice its shares and edges, or "no edge". Right answers in FILE are not looked at. An
+    FILE has CICERO's instances: Dialogue, Target, Question, Choices; right answers in it are ignored. The output has one row per
+    instance with "scores", one number per choice, "chosen", and for each choice its shares and edges, or "no edge". An
     interrupted run into a file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
     check_files(file, output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,7 +25,18 @@ from .settings import check_default_graph, config_options, default_graph, print_
 
 
 class Group(TyperGroup):
-    """A command that has commands."""
+    """A command that has commands, whose help shows the whole summary of each."""
+
+    def sections(self) -> dict[str, Sequence[str]]:
+        """Return the names of the commands by the heading under which help lists them."""
+        return {"Commands": list(self.commands)}
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the names and summaries of the commands."""
+        for heading, names in self.sections().items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(heading):
+                formatter.write_dl([(name, found.get_short_help_str(limit=200)) for name, found in commands.items() if found])
 
     def get_help_option(self, ctx: Any) -> Any:
         """Return the ``--help`` flag with a default: without one typer imports pydantic, which takes 0.1 s."""
@@ -316,11 +327,24 @@ def add_server_options(command: Any) -> None:
     options: list[Any] = typer.main.get_command(app).params
     for option in options:
         option.expose_value, option.callback = False, _store_server_option
-    leaves = [command]
-    for leaf in leaves:
-        leaves += getattr(leaf, "commands", {}).values()
+    for leaf in all_commands(command):
         if {"graph", "into"} & {param.name for param in leaf.params}:
             leaf.params += options
+
+
+def all_commands(command: Any) -> Iterator[Any]:
+    """Yield ``command`` and all commands below it."""
+    yield command
+    for subcommand in getattr(command, "commands", {}).values():
+        yield from all_commands(subcommand)
+
+
+def hide_argument_types(command: Any) -> None:
+    """Leave the Python types of arguments, such as ``<list[str]>``, out of the help of ``command`` and those below it."""
+    for leaf in all_commands(command):
+        for param in leaf.params:
+            if param.param_type_name == "argument" and not param.type_descriptor.is_choice:
+                param.display_type_rich = lambda ctx: ""  # noqa: ARG005
 
 
 def _store_server_option(_: Any, option: Any, value: str | None) -> None:

@@ -186,13 +186,13 @@ def perplexity(
 
 def prompts(
     file: Annotated[str, argument("FILE", "Records with a context: JSON, CSV, Parquet, gzip; - reads stdin.")],
-    names: Annotated[Path | None, option("FILE", "First names to look for, one a line.", default="those of SocialIQA")] = None,
+    names: Annotated[Path | None, option("FILE", "First names to look for, one per line.", default="those of SocialIQA")] = None,
     output: opts.Output = None,
     strict: opts.Strict = False,
     json: opts.JsonReport = False,
     quiet: opts.Quiet = False,
 ) -> None:
-    """Choose contexts to write dialogues about, as Zhou et al. (SIGDIAL 2021) chose SocialIQA's.
+    """Choose contexts to write dialogues about, as those of SocialIQA were chosen (Zhou et al., SIGDIAL 2021).
 
     A context is kept once, when it has more than 15 words or an inner comma or full stop, and a person's name. The report says
     how many are left out for each reason.
@@ -225,7 +225,7 @@ def _names(path: Path) -> frozenset[str]:
     try:
         names = frozenset(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the names in {path} cannot be read; give a UTF-8 text file with one name a line") from error
+        raise InputError(f"the names in {path} cannot be read; give a UTF-8 text file with one name per line") from error
     if not names:
-        raise InputError(f"{path} has no names; give a file with one name a line")
+        raise InputError(f"{path} has no names; give a file with one name per line")
     return names

@@ -63,9 +63,10 @@ def score(
         ),
     ] = "auto",
     address: Annotated[
-        str | None, option("HOST:PORT", "With --engine ray: address of the cluster, or auto.", default="one of this machine")
+        str | None,
+        option("HOST:PORT", "With --engine ray: address of the cluster, or auto.", default="a new one on this machine"),
     ] = None,
-    workers: Annotated[int | None, option("N", "With --engine ray: number of workers.", default="one a CPU", min=1)] = None,
+    workers: Annotated[int | None, option("N", "With --engine ray: number of workers.", default="one per CPU", min=1)] = None,
     strict: opts.Strict = False,
     text: Annotated[
         bool, typer.Option("--text", help="Print the scores and evidence in words, even without a terminal.")
@@ -75,12 +76,16 @@ def score(
 ) -> None:
     """Score the responses of a dialogue file, one JSON line each.
 
-    Without --metrics: of the metrics that are ready here the one that agrees best with human ratings, and with a graph grounding.
+    Without --metrics, the metric that is ready and agrees best with human ratings; with a graph, also grounding.
+
     FILE has {"history": [...], "response": "..."}, {"turns": [...]} or {"messages": [{"role", "content"}]} as JSON lines, JSON
-    list, CSV or Parquet. Of turns, each from the second on is scored after those before it; of messages, the assistant's.
-    --column is for columns with other names. The output (JSON lines, Parquet, CSV or TSV) has one row per item, in order:
-    {"id", "scores", "percentiles", "signature"}, with --explain also "evidence". A percentile is the share of human responses of
-    a reference corpus with this score or less, null without a reference.
+    list, CSV or Parquet; --column is for columns with other names. Each turn from the second on is scored as the response to the
+    turns before it; of messages, those of the assistant.
+
+    The output (JSON lines, Parquet, CSV or TSV) has one row per item, in order: {"id", "scores", "percentiles", "signature"},
+    with --explain also "evidence". A percentile is the share of human responses of a reference corpus with this score or less,
+    null without a reference.
+
     An interrupted run from file to file keeps its rows in OUTPUT.partial, and --resume continues from there.
     """
     from ..report.score_report import Reporting

@@ -1,4 +1,4 @@
-"""Commonsense you can query, scores you can explain.
+"""Commonsense knowledge graphs, and metrics of dialogue responses that explain their scores.
 
 This file is the ``__init__.py`` of the package ``tacit``; its sub-packages are the folders at the root of the repository. Names
 are imported on first use, so that ``import tacit`` imports no heavy package.

@@ -32,8 +32,8 @@ from .problems import Problem, invalid, refuse_unknown_parameters
 from .routes import exploring_routes, querying_routes, reporting_routes, scoring_routes
 from .service import Service, Settings
 
-_DESCRIPTION = """Commonsense you can query, scores you can explain: dialogue metrics over a commonsense graph,
-and queries of the graph itself.
+_DESCRIPTION = """Scores of dialogue responses with explanations, by metrics over a commonsense knowledge graph, and queries of
+the graph itself.
 
 Errors are problem documents (RFC 9457). Every response has an `X-Request-ID`; the client may send its own."""
 

@@ -17,10 +17,8 @@ from .run import Exclude, LanguageModel, Run, TrainingResult, training
 if TYPE_CHECKING:
     from ....reasoning.training.choice_head import JudgeFeatures
 
-Instances = Annotated[list[str], argument("INSTANCES...", "CICERO's JSON lines or lists, plain or gzip.")]
-SolvedInstances = Annotated[
-    list[str], argument("INSTANCES...", "CICERO's JSON lines or lists with right answers, plain or gzip.")
-]
+Instances = Annotated[list[str], argument("INSTANCES", "CICERO's JSON lines or lists, plain or gzip.")]
+SolvedInstances = Annotated[list[str], argument("INSTANCES", "CICERO's JSON lines or lists with right answers, plain or gzip.")]
 
 
 @training("cicero", options="output recipe epochs seed device strict")

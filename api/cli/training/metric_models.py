@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 def commonsense(
     run: Run,
-    judgements: Annotated[list[str], argument("JUDGEMENTS...", "Rated responses, as tacit evaluate reads them.")],
+    judgements: Annotated[list[str], argument("JUDGEMENTS", "Rated responses, as tacit evaluate reads them.")],
     graph: opts.Graph = None,
     model: Annotated[str | None, option("ID|FOLDER", "A causal language model, for neural and all.")] = None,
 ) -> TrainingResult:
@@ -100,7 +100,7 @@ def _graph_for(variant: str, address: Address | None, quiet: bool) -> Iterator[K
 )
 def grade(
     run: Run,
-    dialogues: Annotated[list[str], argument("DIALOGUES...", "JSON lines, plain or gzip, as for tacit score.")],
+    dialogues: Annotated[list[str], argument("DIALOGUES", "JSON lines, plain or gzip, as for tacit score.")],
     graph: opts.GraphRequired,
     exclude: Annotated[
         list[str] | None,

@@ -60,7 +60,7 @@ def _split(treebank: Path, name: str) -> Path:
 @training("accent", holds=None, options="output recipe epochs seed device")
 def accent(
     run: Run,
-    files: Annotated[list[str], argument("DECO_JSON...", "Responses with annotated event tuples, plain or gzip.")],
+    files: Annotated[list[str], argument("DECO_JSON", "Responses with annotated event tuples, plain or gzip.")],
     model: Model,
 ) -> TrainingResult:
     """Train the extractor t5 of the metric accent: fine-tune a sequence-to-sequence model on annotated event tuples."""
@@ -176,7 +176,7 @@ def _resources(graph: str, quiet: bool, encoder: str | None) -> Iterator[tuple[S
 def llm_probe(
     run: Run,
     judged: Annotated[
-        list[str], argument("JUDGED...", "CSV or JSON lines with head, relation, tail and label (1, 0); plain or gzip.")
+        list[str], argument("JUDGED", "CSV or JSON lines with head, relation, tail and label (1, 0); plain or gzip.")
     ],
     model: LanguageModel,
     dtype: Annotated[opts.Dtype, typer.Option(help="Precision of the model.")] = "float32",
@@ -201,7 +201,7 @@ def llm_probe(
 @training("cross-encoder")
 def cross_encoder(
     run: Run,
-    ratings: Annotated[list[str], argument("RATINGS...", "Rated responses, as tacit evaluate reads them.")],
+    ratings: Annotated[list[str], argument("RATINGS", "Rated responses, as tacit evaluate reads them.")],
     model: Model,
     tuples: Annotated[
         bool, typer.Option("--tuples", help="RATINGS are event tuples: head, relation, tail and label (1, 0); for score-tuples.")

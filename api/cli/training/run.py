@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ....reasoning.models.causal_lm import CausalModel
     from ....reasoning.models.linear_probe import Probe
 
-DialogueFiles = Annotated[list[str], argument("DIALOGUES...", "JSON lines with turns, or treebanks (.conllu); plain or gzip.")]
+DialogueFiles = Annotated[list[str], argument("DIALOGUES", "JSON lines with turns, or treebanks (.conllu); plain or gzip.")]
 Exclude = Annotated[
     list[str] | None,
     option(

@@ -31,8 +31,8 @@ for _name, _command in {
 
 @train.command()
 def recipe(
-    training: Annotated[str | None, argument("[TRAINING]", "A training, as in tacit train TRAINING.")] = None,
-    name: Annotated[str | None, argument("[NAME]", "One of its recipes.", default="the default")] = None,
+    training: Annotated[str | None, argument("TRAINING", "A training, as in tacit train TRAINING.")] = None,
+    name: Annotated[str | None, argument("NAME", "One of its recipes.", default="the default")] = None,
 ) -> None:
     """Print a recipe, the settings of a training with their ranges, as TOML; without arguments, list the recipes.
 
