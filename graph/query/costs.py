@@ -4,8 +4,6 @@ Measured on Neo4j 5.26, these keep a core busy long after the transaction's time
 another (``IN``, ``=``, nested comprehensions), a ``reduce`` that builds a text or a list, a long ``range``, a backtracking
 regular expression, and the planning of some shapes (twenty XOR, twenty nested EXISTS, 900 times ``+``). The embedded engine runs
 queries in a worker process that is killed at its time limit, so these limits do not apply there.
-
-"Walk" below means an expression that evaluates something for each item of a list.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ MAX_GROWTH = 1_000_000
 MAX_SHORT = 1_000
 """Most items or characters of a parameter or literal that may be read once for each item of a list."""
 MAX_NESTED = 100
-"""The same for a list of a walk inside another walk."""
-MAX_WALK_DEPTH = 3
-"""Most walks inside each other."""
+"""The same for the list of an iteration inside another."""
+MAX_ITERATION_DEPTH = 3
+"""Most iterations over lists inside each other."""
 MAX_SUBQUERY_DEPTH = 5
 """Most subqueries inside each other."""
 MAX_SHORTEST = 20
@@ -74,7 +72,7 @@ def check_costs(statement: Statement, parameters: Mapping[str, Any] | None) -> N
     """Raise :class:`QueryRefused` for a query that Neo4j could not stop at its time limit; its brackets must be balanced."""
     check_shape(statement)
     check_growth(statement)
-    _Walks(statement, parameters).check()
+    _ListIterations(statement, parameters).check()
 
 
 def check_shape(statement: Statement) -> None:
@@ -168,7 +166,7 @@ def _check_reduce(statement: Statement, opening: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _ListIteration:
     """An expression that reads a list item by item: a list comprehension, all/any/none/single(…), or reduce(…)."""
 
     opening: int  # index of its bracket
@@ -183,7 +181,7 @@ class _Walk:
         return len(self.start) > 0
 
 
-class _Walks:
+class _ListIterations:
     """The check of work on a whole list or text for each item of a list, unless the list is known to be short.
 
     Known to be short are literals, ``nodes(p)`` and the like, ranges up to ``MAX_SHORT``, and known parameters up to that size.
@@ -192,20 +190,20 @@ class _Walks:
     def __init__(self, statement: Statement, parameters: Mapping[str, Any] | None) -> None:
         self.statement, self.parameters = statement, parameters
         self.tokens, self.closing = statement.tokens, statement.closing
-        self.walks = list(self._find())
+        self.iterations = list(self._find())
 
     def check(self) -> None:
         """Refuse the first such work."""
-        for walk in self.walks:
-            depth = sum(walk.opening in outer.body for outer in self.walks)
-            if self._short(walk.source, MAX_NESTED if depth else MAX_SHORT) and depth < MAX_WALK_DEPTH:
+        for iteration in self.iterations:
+            depth = sum(iteration.opening in outer.body for outer in self.iterations)
+            if self._short(iteration.source, MAX_NESTED if depth else MAX_SHORT) and depth < MAX_ITERATION_DEPTH:
                 continue
             if depth:
                 raise self.statement.refused(
-                    self.tokens[walk.opening], "a list walked inside the walk over another",
+                    self.tokens[iteration.opening], "an iteration over a list inside another",
                     "use UNWIND, which can be stopped, for one of them",
                 )  # fmt: skip
-            fault = self._fault(walk)
+            fault = self._fault(iteration)
             if fault:
                 index, what = fault
                 raise self.statement.refused(
@@ -213,7 +211,7 @@ class _Walks:
                     "use UNWIND list AS item, which can be stopped, with WHERE, count, sum or collect",
                 )  # fmt: skip
 
-    def _find(self) -> Iterator[_Walk]:
+    def _find(self) -> Iterator[_ListIteration]:
         """Yield the expressions that read a list item by item."""
         tokens = self.tokens
         for opening, end in self.closing.items():
@@ -231,7 +229,7 @@ class _Walks:
                 continue
             if self._binds(first):
                 body = self._end_of_list(first + 2, end)
-                yield _Walk(opening, frozenset(names), start, range(first + 2, body), range(body, end))
+                yield _ListIteration(opening, frozenset(names), start, range(first + 2, body), range(body, end))
 
     def _binds(self, index: int) -> bool:
         """Return whether ``name IN`` is at ``index``."""
@@ -261,16 +259,16 @@ class _Walks:
             return all(argument.text in (",", "-") or _small_number(argument, longest) for argument in arguments)
         return token.text.lower() in _SHORT_LISTS and len(arguments) == 1
 
-    def _fault(self, walk: _Walk) -> tuple[int, str] | None:
-        """Return the index and a description of work in the walk's body that may take long; None when there is none."""
+    def _fault(self, iteration: _ListIteration) -> tuple[int, str] | None:
+        """Return the index and a description of work in the iteration's body that may take long; None when there is none."""
         tokens = self.tokens
-        inner = [other for other in self.walks if other.opening in walk.body]
-        local = walk.names.union(*(other.names for other in inner))
+        inner = [other for other in self.iterations if other.opening in iteration.body]
+        local = iteration.names.union(*(other.names for other in inner))
         headers = {other.source[0] - 1 for other in inner if other.source}
-        if walk.reduces and any(_variable(tokens, index) for index in walk.start):
-            return walk.start[0], "a reduce that begins with a variable"
-        numeric = walk.reduces and len(walk.start) == 1 and tokens[walk.start[0]].kind == "number"
-        for index in walk.body:
+        if iteration.reduces and any(_variable(tokens, index) for index in iteration.start):
+            return iteration.start[0], "a reduce that begins with a variable"
+        numeric = iteration.reduces and len(iteration.start) == 1 and tokens[iteration.start[0]].kind == "number"
+        for index in iteration.body:
             token, before, after = tokens[index], tokens[index - 1], tokens[index + 1]
             if token.upper == "IN" and index not in headers and before.text != ".":
                 end = self.closing.get(index + 1)
@@ -285,16 +283,21 @@ class _Walks:
                 return index, f"the long parameter {token.text}"
             elif token.kind == "string" and len(token.text) > MAX_SHORT:
                 return index, "a long text"
-            elif walk.reduces and token.text in _JOINS and token.kind == "symbol":
-                if not (numeric and self._is_number(index - 1, walk) and self._is_number(index + 1, walk)):
+            elif iteration.reduces and token.text in _JOINS and token.kind == "symbol":
+                if not (numeric and self._is_number(index - 1, iteration) and self._is_number(index + 1, iteration)):
                     return index, f"a {token.text} that may build a long text or list"
-            elif walk.reduces and _variable(tokens, index) and token.name in walk.names and before.text in ("[", "{", ",", ":"):
+            elif (
+                iteration.reduces
+                and _variable(tokens, index)
+                and token.name in iteration.names
+                and before.text in ("[", "{", ",", ":")
+            ):
                 return index, "a list or map that holds the result so far"
             elif _variable(tokens, index) and token.name not in local and not _is_constant_time(tokens, index, local):
                 return index, f"the variable {token.text[:40]}"
         return None
 
-    def _is_number(self, index: int, walk: _Walk) -> bool:
+    def _is_number(self, index: int, iteration: _ListIteration) -> bool:
         """Return whether the operand whose first or last token is at ``index`` is known to be a number."""
         tokens, token = self.tokens, self.tokens[index]
         if token.kind == "number":
@@ -310,7 +313,7 @@ class _Walks:
                 end += 2
             if end > index or tokens[index - 1].text == ".":
                 return tokens[end].name in _NUMERIC_PROPERTIES
-            return token.name == tokens[walk.opening + 1].name  # the accumulator, which begins as a number
+            return token.name == tokens[iteration.opening + 1].name  # the accumulator, which begins as a number
         return False
 
 
@@ -330,7 +333,7 @@ def _variable(tokens: list[Token], index: int) -> bool:
 
 
 def _is_constant_time(tokens: list[Token], index: int, local: frozenset[str]) -> bool:
-    """Return whether a variable from outside the walk is used in constant time, whatever its value."""
+    """Return whether a variable from outside the iteration is used in constant time, whatever its value."""
     before, after = tokens[index - 1], tokens[index + 1]
     arithmetic = {"-", "*", "/", "%", "^"}
     if before.text == "(" and tokens[index - 2].text.lower() in _CONSTANT_TIME:

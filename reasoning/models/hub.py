@@ -42,6 +42,13 @@ _quieting = threading.RLock()
 DTYPES = ("float32", "bfloat16", "float16")
 
 
+def check_dtype(dtype: str) -> str:
+    """Return ``dtype`` when a model's weights can have it, else raise :class:`InputError`."""
+    if dtype not in DTYPES:
+        raise InputError(f"unknown dtype {dtype!r}; choose from {', '.join(DTYPES)}")
+    return dtype
+
+
 @dataclass(frozen=True)
 class ModelFiles:
     """The files of a model on disk."""
@@ -104,8 +111,7 @@ def open_model(kind: str, files: ModelFiles, *, device: str | None, dtype: str) 
     """Open a model by the transformers class ``kind`` in evaluation mode on ``device`` with weights of ``dtype``, and its
     tokenizer."""
     torch, transformers = need("torch", "neural"), need("transformers", "neural")
-    if dtype not in DTYPES:
-        raise InputError(f"unknown dtype {dtype!r}; choose from {', '.join(DTYPES)}")
+    check_dtype(dtype)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         torch.empty(0, device=device)

@@ -109,7 +109,7 @@ ONLY_NEO4J: dict[str, str] = {
     "tests in case": "RETURN CASE 3 WHEN > 2 THEN 'big' WHEN IS NULL THEN 'none' WHEN IS NOT NULL THEN 'some' END AS s",
     "nodes of each path": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*1..2]->() WITH p ORDER BY length(p) WITH collect(p) AS ps"
     " RETURN [p IN ps | [n IN nodes(p) | n.text]] AS words",
-    "walk over what was walked": "RETURN [y IN [x IN [1, 2, 3] WHERE x > 1] | y * 2] AS l,"
+    "iteration over the result of one": "RETURN [y IN [x IN [1, 2, 3] WHERE x > 1] | y * 2] AS l,"
     " reduce(s = 0, w IN [x IN [1, 2] | x + 1] | s + w) AS s",
     "items of a list by number": "MATCH (c:Concept) WITH collect(c.text) AS l"
     " RETURN [i IN range(0, size(l) - 1) | l[i]][..1] AS t",

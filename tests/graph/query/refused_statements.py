@@ -176,7 +176,7 @@ COSTLY: dict[str, str] = {
     "long range in reduce": "RETURN reduce(x = 0, i IN range(0, 1000000000000) | x + i) AS x",
     "long range by a product": "RETURN size([i IN range(0, 1000000 * 1000000) WHERE i > 0]) AS x",
     "long range behind unwind": "UNWIND range(0, 10) + range(0, 1000000000000) AS i RETURN count(i) AS x",
-    "lists walked in lists": "WITH range(0, 100000) AS l RETURN [a IN l WHERE any(b IN l WHERE a = -b)] AS x",
+    "iterations inside iterations": "WITH range(0, 100000) AS l RETURN [a IN l WHERE any(b IN l WHERE a = -b)] AS x",
     "reduce in all": "RETURN all(a IN [1] WHERE reduce(x = 0, i IN range(0, 100000) | x + i) > a) AS x",
     "membership": "UNWIND range(1, 50000) AS i WITH collect([i]) AS l RETURN size([x IN l WHERE [0 - x[0]] IN l]) AS n",
     "membership in a range": "RETURN all(x IN range(1, 100000) WHERE x IN range(1, 100000)) AS b",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .....graph.protocol import KnowledgeGraph, TailsInBulk
+from ....models.hub import check_dtype
 from ....registry import load_scorer
 from ..events import RELATIONS
 from ..tails.event_table import Events, EventTable, events_home, open_table
@@ -49,7 +50,7 @@ class ScorerResources:
         self.graph = graph
         self._encoder = encoder
         self.device = device
-        self.dtype = dtype
+        self.dtype = check_dtype(dtype)
         self._progress = progress
         self._models: dict[str | Path | None, RetrievalModel] = {}
 

@@ -142,6 +142,11 @@ def test_the_default_scorer_is_the_probe_if_its_language_model_is_available(
         make_accent(graph, extractor="cskb", encoder=WordEncoder(), nearest=2)
 
 
+def test_an_unknown_dtype_is_refused_before_a_model_is_opened(graph: KnowledgeGraph) -> None:
+    with pytest.raises(InputError, match="unknown dtype 'float8'; choose from float32, bfloat16, float16"):
+        ScorerResources(graph, dtype="float8")
+
+
 def test_every_scorer_is_known_by_its_name(graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resources = ScorerResources(graph, encoder=WordEncoder())
     assert resources.tails().signature == "graph"
