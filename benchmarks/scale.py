@@ -26,7 +26,7 @@ from pathlib import Path
 from support.graphs import REPOSITORY, graph_at, named_graph, say
 from tacit.api.opening import Address
 from tacit.api.scoring.cluster import score_on_cluster
-from tacit.api.scoring.plan import Part, Plan, Shard, read_shards, score_shard
+from tacit.api.scoring.plan import Plan, ScoredShard, Shard, read_shards, score_shard
 from tacit.graph import open_index
 from tacit.loaders import read_conceptnet
 from tacit.reasoning import Reasoner
@@ -94,14 +94,14 @@ def of_a_core(plan: Plan) -> float:
         return rows / (time.process_time() - start)
 
 
-def locally(plan: Plan) -> Iterator[Part]:
+def locally(plan: Plan) -> Iterator[ScoredShard]:
     """The shards as a local run scores them."""
     with on_one_thread(plan) as reasoner:
         for shard in shards_of(plan):
             yield score_shard(plan, reasoner, shard)
 
 
-def rate(parts: Iterable[Part], workers: int) -> float:
+def rate(parts: Iterable[ScoredShard], workers: int) -> float:
     """Items a second by the clock, from the ``workers``-th shard to the last."""
     rows, start = 0, 0.0
     for number, part in enumerate(parts, 1):

@@ -40,7 +40,7 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     """
 
     dialect: ClassVar[Dialect]
-    _queries_at_once: int | None = None
+    _max_concurrent: int | None = None
 
     @abstractmethod
     def _rows(self, query: Query, parameters: Mapping[str, Any]) -> list[Sequence[Any]]:
@@ -58,10 +58,10 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def _scan_links(self) -> Iterator[Link]:
         """Stream the links of a graph that has some."""
 
-    def limit_queries(self, at_once: int) -> None:
-        if at_once < 1:
-            raise InputError(f"at_once must be >= 1, not {at_once}")
-        self._queries_at_once = at_once
+    def limit_queries(self, max_concurrent: int) -> None:
+        if max_concurrent < 1:
+            raise InputError(f"max_concurrent must be >= 1, not {max_concurrent}")
+        self._max_concurrent = max_concurrent
 
     def __enter__(self) -> Self:
         return self

@@ -309,9 +309,9 @@ class Graph(WritableGraph, LimitsQueries, CountsInBulk, LinksEvents):
         if linked is not None:
             linked.close()
 
-    def limit_queries(self, at_once: int) -> None:
+    def limit_queries(self, max_concurrent: int) -> None:
         if isinstance(self.store, LimitsQueries):
-            self.store.limit_queries(at_once)
+            self.store.limit_queries(max_concurrent)
 
     def load(
         self,

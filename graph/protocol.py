@@ -264,13 +264,13 @@ class LinksEvents(KnowledgeGraph, Protocol):
 class LimitsQueries(Protocol):
     """A graph that runs several queries of :meth:`KnowledgeGraph.run` at once, up to a limit."""
 
-    def limit_queries(self, at_once: int) -> None:
-        """Let at most ``at_once`` queries run at once from now on; further queries wait, within their time limits.
+    def limit_queries(self, max_concurrent: int) -> None:
+        """Let at most ``max_concurrent`` queries run at once from now on; further queries wait, within their time limits.
 
         On a server, a query counts until the server has ended it, even after its time limit.
 
         Raises:
-            InputError: ``at_once`` is less than 1.
+            InputError: ``max_concurrent`` is less than 1.
         """
 
 

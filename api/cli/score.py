@@ -29,8 +29,8 @@ from .options import option
 if TYPE_CHECKING:
     from ...reasoning.scorer import ItemScores
     from ..scoring.plan import Observe, Plan
-    from ..scoring.rows import Form
-    from ..scoring.running import Done
+    from ..scoring.rows import OutputFormat
+    from ..scoring.running import RunResult
 
 
 RunEngine = Literal["auto", "store", "index", "ray"]
@@ -90,7 +90,7 @@ def score(
     """
     from ..report.score_report import Reporting
     from ..scoring.plan import Plan
-    from ..scoring.rows import Form
+    from ..scoring.rows import OutputFormat
     from ..scoring.running import Cluster, run_plan
 
     if text and json:
@@ -103,7 +103,7 @@ def score(
     output_form = _form(output, form, text or json)
     concepts: EngineName = "auto" if engine == "ray" else engine
     plan = Plan(
-        file, tuple(names), options, opts.address_of(graph), concepts, explain=explain, shown=explain, strict=strict,
+        file, tuple(names), options, opts.address_of(graph), concepts, explain=explain, with_evidence=explain, strict=strict,
         batch_size=batch_size, lines=shard_lines, form=output_form, columns=columns or None,
     )  # fmt: skip
     observers: list[Observe] = []
@@ -117,7 +117,7 @@ def score(
         # an unreadable file is an error before any output
         next(iter(loaders.read_items(file, strict=strict, columns=columns)), None)
     opts.print_default(default, quiet, not_run=False)
-    if target is not None and (sharded or output_form is Form.PARQUET):
+    if target is not None and (sharded or output_form is OutputFormat.PARQUET):
         cluster = Cluster(address, workers) if engine == "ray" else None
         done = run_plan(plan, target, resume=resume, cluster=cluster, observers=observers, progress=not quiet, tell=note)
     else:
@@ -138,16 +138,16 @@ def score(
         raise InputError(f"{file} has nothing that can be scored; the first error: {done.tally.faults[0]}")
 
 
-def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Observe], quiet: bool) -> Done:
+def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Observe], quiet: bool) -> RunResult:
     """Score to stdout, a pipe or a file, row by row."""
     from ..scoring.rows import delimited_line, heading, json_line
-    from ..scoring.running import Done
+    from ..scoring.running import RunResult
     from ..scoring.statistics import Tally
 
     def one_line(row: ItemScores) -> str:
         if plan.form.delimited:
-            return delimited_line(row, plan.names, plan.shown, plan.form)
-        return json_line(row, plan.shown)
+            return delimited_line(row, plan.names, plan.with_evidence, plan.form)
+        return json_line(row, plan.with_evidence)
 
     tally = Tally()
     damage = None
@@ -161,7 +161,7 @@ def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Obse
             Meter("scoring", total, noun="items", quiet=not shown) as meter,
         ):
             if plan.form.delimited:
-                write(heading(plan.names, plan.shown, plan.form))
+                write(heading(plan.names, plan.with_evidence, plan.form))
             for row in reasoner.stream(items, batch_size=plan.batch_size, explain=plan.explain):
                 write(in_words(row, first=not tally.rows) if as_text else one_line(row))
                 tally.add(row)
@@ -170,18 +170,18 @@ def _stream(plan: Plan, output: Path | None, as_text: bool, observers: list[Obse
                     observe(row)
                 if row.damage:
                     damage = row
-            return Done(plan, tally, tally.rows, meter.seconds, reasoner.signatures, damage)
+            return RunResult(plan, tally, tally.rows, meter.seconds, reasoner.signatures, damage)
     except KeyboardInterrupt:
         note(f"stopped after {plural(tally.rows, 'row')}; only a run from a file into a file (--output) keeps them for --resume")
         raise
 
 
-def _form(output: Path | None, named: str | None, printed: bool) -> Form:
+def _form(output: Path | None, named: str | None, printed: bool) -> OutputFormat:
     """Return the format of the rows: as given, or by the suffix of the output."""
-    from ..scoring.rows import Form
+    from ..scoring.rows import OutputFormat
 
-    form = Form.of(output, named)
-    if form is Form.PARQUET:
+    form = OutputFormat.of(output, named)
+    if form is OutputFormat.PARQUET:
         if printed:
             raise InputError(
                 "--text and --json print text, so they cannot be combined with Parquet; leave them out, or write .jsonl"
@@ -206,7 +206,7 @@ def _check_run(
         raise InputError(f"{name} scores a file into a file of rows, not {where}; name both as files, without --text")
 
 
-def _report(done: Done, output: Path | None, quiet: bool, not_run: str) -> None:
+def _report(done: RunResult, output: Path | None, quiet: bool, not_run: str) -> None:
     """Print the summary to stderr; ``not_run``: default metrics that are not ready."""
     from ...reasoning.base import Signature
     from ...reasoning.metrics.baselines.references import NO_REFERENCE

@@ -34,7 +34,7 @@ HostNames = Annotated[
     list[str] | None, option("NAME", "Host name of the service, e.g. behind a proxy; repeatable.", "--host-name")
 ]
 NoAuth = Annotated[bool, typer.Option("--no-auth", help="Require no API key, even if other machines can reach the address.")]
-Limits = Annotated[
+ServiceLimits = Annotated[
     list[str] | None, option("NAME=NUMBER", "A limit, e.g. items=100; repeatable; docs/service.md lists them.", "--limit")
 ]
 LogText = Annotated[bool, typer.Option("--log-text", help="Log the texts of requests too.")]
@@ -59,7 +59,7 @@ def serve(
     keys: KeysFile = None,
     host_name: HostNames = None,
     no_auth: NoAuth = False,
-    limit: Limits = None,
+    limit: ServiceLimits = None,
     conceptnet_api: Annotated[
         bool, typer.Option("--conceptnet-api", help="Also answer the URLs of the public ConceptNet API, such as /c/en/dog.")
     ] = False,
@@ -180,7 +180,7 @@ def mcp(
     keys: KeysFile = None,
     host_name: HostNames = None,
     no_auth: NoAuth = False,
-    limit: Limits = None,
+    limit: ServiceLimits = None,
     log_text: LogText = False,
     engine: opts.EngineChoice = "auto",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what went wrong; show no progress.")] = False,

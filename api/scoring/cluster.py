@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...graph import errors
 from ...graph.errors import InputError, TacitError
 from ...reasoning.models.hub import need
-from .plan import Part, Plan, Shard, read_shards, score_shard
+from .plan import Plan, ScoredShard, Shard, read_shards, score_shard
 from .statistics import Tally
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _CPUS = 0.5  # a worker claims half a CPU, so that the workers of a node that di
 
 def score_on_cluster(
     plan: Plan, without: frozenset[int], address: str | None, workers: int | None
-) -> Iterator[tuple[Part, dict[str, str]]]:
+) -> Iterator[tuple[ScoredShard, dict[str, str]]]:
     """Yield the scored shards of the plan's file that are not in ``without``, in any order, with the workers' signatures.
 
     ``address`` and ``workers`` are those of :class:`tacit.api.Cluster`.
@@ -54,7 +54,7 @@ def score_on_cluster(
                     if row["kind"]:
                         raise _error(row["kind"], row["fault"])
                     yield (
-                        Part(row["part"], row["data"], Tally.from_dict(json.loads(row["tally"])), row["digest"]),
+                        ScoredShard(row["part"], row["data"], Tally.from_dict(json.loads(row["tally"])), row["digest"]),
                         json.loads(row["signatures"]),
                     )
         except ray.exceptions.RayError as error:

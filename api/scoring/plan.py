@@ -13,7 +13,7 @@ from ...graph.errors import DamagedInput, InputError
 from ...graph.storage import file_sha256
 from ..opening import Address, EngineName, Options, open_reasoner
 from . import LINES
-from .rows import Form, delimited_line, json_line, packed
+from .rows import OutputFormat, arrow_stream, delimited_line, json_line
 from .statistics import Tally
 
 if TYPE_CHECKING:
@@ -101,11 +101,11 @@ class Plan:
     address: Address | None = None  # of the graph, if any
     engine: EngineName = "auto"  # for concept queries
     explain: bool = False  # compute evidence
-    shown: bool = False  # write the evidence too
+    with_evidence: bool = False  # write the evidence too
     strict: bool = False  # a line without an item ends the run with an error
     batch_size: int | None = None  # items scored together, None: as the metrics prefer
     lines: int = LINES  # records of a shard
-    form: Form = Form.JSONL  # of the output
+    form: OutputFormat = OutputFormat.JSONL  # of the output
     columns: Mapping[str, str] | None = None  # for fields of a record the names under which the file has them
 
     def open(self, *, quiet: bool) -> AbstractContextManager[Reasoner]:
@@ -119,7 +119,7 @@ class Plan:
             "metrics": list(self.names),
             "signatures": signatures,
             "options": {name: {key: repr(value) for key, value in self.options[name].items()} for name in self.names},
-            "--explain": self.shown,
+            "--explain": self.with_evidence,
             "--strict": self.strict,
             "format": self.form.value,
             "--shard-lines": self.lines,
@@ -128,7 +128,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScoredShard:
     """A scored shard: its number, its rows as bytes of the output, their counts, and the digest of its records."""
 
     number: int
@@ -137,7 +137,7 @@ class Part:
     digest: str
 
 
-def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequence[Observe] = ()) -> Part:
+def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequence[Observe] = ()) -> ScoredShard:
     """Score one shard; the result is bitwise equal whatever was scored before, and on whichever machine.
 
     ``observers`` are called with every row.
@@ -154,14 +154,14 @@ def score_shard(plan: Plan, reasoner: Reasoner, shard: Shard, observers: Sequenc
         for observe in observers:
             observe(row)
         rows.append(row)
-    if plan.form is Form.PARQUET:
-        return Part(shard.number, packed(rows, plan.names, plan.shown), tally, shard.digest)
+    if plan.form is OutputFormat.PARQUET:
+        return ScoredShard(shard.number, arrow_stream(rows, plan.names, plan.with_evidence), tally, shard.digest)
     if plan.form.delimited:
-        lines = (delimited_line(row, plan.names, plan.shown, plan.form) for row in rows)
-        return Part(shard.number, "".join(lines).encode(), tally, shard.digest)
-    data = "".join(json_line(row, plan.shown) for row in rows).encode()
-    if plan.form is Form.GZIP and data:
+        lines = (delimited_line(row, plan.names, plan.with_evidence, plan.form) for row in rows)
+        return ScoredShard(shard.number, "".join(lines).encode(), tally, shard.digest)
+    data = "".join(json_line(row, plan.with_evidence) for row in rows).encode()
+    if plan.form is OutputFormat.GZIP and data:
         import gzip
 
         data = gzip.compress(data, 6, mtime=0)
-    return Part(shard.number, data, tally, shard.digest)
+    return ScoredShard(shard.number, data, tally, shard.digest)

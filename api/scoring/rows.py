@@ -31,7 +31,7 @@ GROUP_BYTES = 64 << 20
 _BATCH = 10_000
 
 
-class Form(Enum):
+class OutputFormat(Enum):
     """Output format."""
 
     JSONL = "jsonl"
@@ -41,7 +41,7 @@ class Form(Enum):
     TSV = "tsv"
 
     @classmethod
-    def of(cls, output: Path | None, named: Form | str | None = None) -> Form:
+    def of(cls, output: Path | None, named: OutputFormat | str | None = None) -> OutputFormat:
         """Return the format of an output: the one that is named, else that of its suffix, by default JSON lines.
 
         JSON lines are compressed where the name ends in ``.gz``. None is standard output.
@@ -56,10 +56,10 @@ class Form(Enum):
     @property
     def delimited(self) -> bool:
         """Whether it is CSV or TSV."""
-        return self in (Form.CSV, Form.TSV)
+        return self in (OutputFormat.CSV, OutputFormat.TSV)
 
 
-_FORMATS = {".parquet": Form.PARQUET, ".csv": Form.CSV, ".tsv": Form.TSV}
+_FORMATS = {".parquet": OutputFormat.PARQUET, ".csv": OutputFormat.CSV, ".tsv": OutputFormat.TSV}
 
 
 def json_line(row: ItemScores, explain: bool) -> str:
@@ -83,7 +83,7 @@ def schema_of(names: Sequence[str], explain: bool) -> pa.Schema:
     return pa.schema([*fields, pa.field("evidence", pa.string())] if explain else fields)
 
 
-def packed(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> bytes:
+def arrow_stream(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> bytes:
     """Return ``rows`` as an Arrow IPC stream, the format of a shard of a Parquet output."""
     import pyarrow as pa
 
@@ -96,7 +96,7 @@ def packed(rows: Iterable[ItemScores], names: Sequence[str], explain: bool) -> b
 
 
 def write_parquet(parts: Iterable[Path], names: Sequence[str], explain: bool, file: BinaryIO) -> None:
-    """Merge ``parts`` (files of :func:`packed`), in order, into one Parquet file.
+    """Merge ``parts`` (files of :func:`arrow_stream`), in order, into one Parquet file.
 
     A row group has at most 50,000 rows, and ends earlier with the shard that makes it 64 MiB or larger, so memory is bounded.
     """
@@ -144,11 +144,11 @@ def columns_of(row: ItemScores, explain: bool) -> dict[str, Any]:
     return columns
 
 
-def read_lines(output: Path, form: Form) -> Iterator[ItemScores]:
+def read_lines(output: Path, form: OutputFormat) -> Iterator[ItemScores]:
     """Yield the rows of JSON lines, without their evidence."""
     import orjson
 
-    with gzip.open(output) if form is Form.GZIP else output.open("rb") as file:
+    with gzip.open(output) if form is OutputFormat.GZIP else output.open("rb") as file:
         for line in file:
             yield _row(orjson.loads(line))
 
@@ -174,17 +174,17 @@ def score_of_columns(sheet: Mapping[str, Any], names: Sequence[str]) -> ItemScor
     return _row(row)
 
 
-def has_evidence(output: Path, form: Form) -> bool | None:
+def has_evidence(output: Path, form: OutputFormat) -> bool | None:
     """Return whether the scores in a file of rows have their evidence; None without scores."""
     import orjson
 
-    if form is Form.PARQUET:
+    if form is OutputFormat.PARQUET:
         import pyarrow.parquet as pq
 
         return "evidence" in pq.read_schema(output).names
     if form.delimited:
         return "evidence" in columns_in(output, form)
-    with gzip.open(output) if form is Form.GZIP else output.open("rb") as file:
+    with gzip.open(output) if form is OutputFormat.GZIP else output.open("rb") as file:
         rows = (orjson.loads(line) for line in file)
         return next(("evidence" in row for row in rows if "scores" in row), None)
 
@@ -203,7 +203,7 @@ def _row(row: dict[str, Any]) -> ItemScores:
 # A spreadsheet takes a cell that begins with "=", "+", "-", "@", a tab or a carriage return as a formula. Texts that begin so and
 # are not numbers (an ID of the input, an error that quotes it) get a "'" before them, as OWASP advises; reading removes it.
 
-DELIMITERS = {Form.CSV: ",", Form.TSV: "\t"}
+DELIMITERS = {OutputFormat.CSV: ",", OutputFormat.TSV: "\t"}
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -218,18 +218,18 @@ def column_names(names: Sequence[str], explain: bool) -> list[str]:
     return [*columns, "evidence"] if explain else columns
 
 
-def heading(names: Sequence[str], explain: bool, form: Form) -> str:
+def heading(names: Sequence[str], explain: bool, form: OutputFormat) -> str:
     """Return the first line."""
     return _line(column_names(names, explain), form)
 
 
-def delimited_line(row: ItemScores, names: Sequence[str], explain: bool, form: Form) -> str:
+def delimited_line(row: ItemScores, names: Sequence[str], explain: bool, form: OutputFormat) -> str:
     """Return a row as one line, with the evidence when ``explain``."""
     columns = columns_of(row, explain)
     return _line([_cell(columns.get(name)) for name in column_names(names, explain)], form)
 
 
-def read_delimited(output: Path, names: Sequence[str], form: Form) -> Iterator[ItemScores]:
+def read_delimited(output: Path, names: Sequence[str], form: OutputFormat) -> Iterator[ItemScores]:
     """Yield the rows of a file, without their evidence, in constant memory; LookupError or ValueError if it is another file."""
     for row in _rows(output, form):
         sheet: dict[str, Any] = {name: _unguarded(row[name]) or None for name in ("id", "error")}
@@ -243,19 +243,19 @@ def read_delimited(output: Path, names: Sequence[str], form: Form) -> Iterator[I
         yield score_of_columns(sheet, names)
 
 
-def columns_in(output: Path, form: Form) -> list[str]:
+def columns_in(output: Path, form: OutputFormat) -> list[str]:
     """Return the heading of a file; empty if the file is empty."""
     with output.open(encoding="utf-8", newline="") as file:
         return next(csv.reader(file, delimiter=DELIMITERS[form]), [])
 
 
-def _rows(output: Path, form: Form) -> Iterator[dict[str, str]]:
+def _rows(output: Path, form: OutputFormat) -> Iterator[dict[str, str]]:
     csv.field_size_limit(max(csv.field_size_limit(), _MAX_CELL))  # a cell of evidence may be long
     with output.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file, delimiter=DELIMITERS[form], restval="")
 
 
-def _line(cells: Sequence[str], form: Form) -> str:
+def _line(cells: Sequence[str], form: OutputFormat) -> str:
     """Return one line; unlike :mod:`csv`, which leaves a lone carriage return as it is, quote every cell with a line break."""
     special = re.compile(f'[{DELIMITERS[form]}"\r\n]')
     quoted = (f'"{cell.replace(chr(34), chr(34) * 2)}"' if special.search(cell) else cell for cell in cells)

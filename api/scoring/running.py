@@ -20,7 +20,7 @@ from ..terminal.progress import Meter, count_ahead
 from ..terminal.screen import count
 from . import LINES
 from .plan import Observe, Plan, Shard, digest, read_shards, score_shard
-from .rows import Form, has_evidence, read_delimited, read_lines, read_parquet
+from .rows import OutputFormat, has_evidence, read_delimited, read_lines, read_parquet
 from .statistics import Tally
 from .work_folder import WorkFolder
 
@@ -40,7 +40,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RunResult:
     """The result of a run.
 
     Attributes:
@@ -69,7 +69,7 @@ def score_file(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     engine: EngineName = "auto",
     explain: bool = False,
-    form: Form | str | None = None,
+    form: OutputFormat | str | None = None,
     strict: bool = False,
     resume: bool = False,
     batch_size: int | None = None,
@@ -79,7 +79,7 @@ def score_file(
     observers: Sequence[Observe] = (),
     progress: bool = False,
     tell: Tell = lambda _: None,
-) -> Done:
+) -> RunResult:
     """Score the responses of a dialogue file into another file, which is created atomically.
 
     An interrupted run leaves its finished shards in ``<output>.partial``, and ``resume`` continues from there; if the output is
@@ -137,9 +137,9 @@ def score_file(
     if engine not in get_args(EngineName):
         raise InputError(f"engine must be {' or '.join(get_args(EngineName))}, not {engine!r}")
     try:
-        output_form = Form.of(target, form)
+        output_form = OutputFormat.of(target, form)
     except ValueError:
-        raise InputError(f"form must be {' or '.join(member.value for member in Form)}, not {form!r}") from None
+        raise InputError(f"form must be {' or '.join(member.value for member in OutputFormat)}, not {form!r}") from None
     plan = Plan(
         path,
         names,
@@ -147,7 +147,7 @@ def score_file(
         graph,
         engine,
         explain=explain,
-        shown=explain,
+        with_evidence=explain,
         strict=strict,
         batch_size=batch_size,
         lines=shard_lines,
@@ -161,7 +161,7 @@ def read_scores(plan: Plan, output: Path) -> Iterator[ItemScores]:
     """Yield the rows of a finished output with their items, without evidence, in constant memory."""
     from ...graph.item import ItemError
 
-    if plan.form is Form.PARQUET:
+    if plan.form is OutputFormat.PARQUET:
         rows = read_parquet(output, plan.names)
     elif plan.form.delimited:
         rows = read_delimited(output, plan.names, plan.form)
@@ -185,7 +185,7 @@ def run_plan(
     observers: Sequence[Observe] = (),
     progress: bool = False,
     tell: Tell = lambda _: None,
-) -> Done:
+) -> RunResult:
     """Score the plan's file into ``target``; see :func:`score_file`."""
     if plan.address is not None:
         plan = replace(plan, address=plan.address.absolute())
@@ -193,7 +193,7 @@ def run_plan(
         reasoner = stack.enter_context(plan.open(quiet=not progress))
         signatures = reasoner.signatures
         if resume and (tally := _complete(plan, target, signatures)) is not None:
-            return Done(plan, tally, 0, 0.0, signatures, complete=True)
+            return RunResult(plan, tally, 0, 0.0, signatures, complete=True)
         if cluster is not None:
             stack.close()  # it was opened to report errors early, and to build the index only once
         total = count_ahead(plan.file, partial(loaders.read_items, columns=plan.columns), shown=progress)
@@ -208,7 +208,7 @@ def run_plan(
                 shards = _score_on_cluster(plan, work, cluster, signatures, meter)
             else:
                 shards = _score_locally(plan, work, reasoner, observers, meter)
-            return Done(plan, work.finish(shards, plan), work.rows - rows_before, meter.seconds, signatures)
+            return RunResult(plan, work.finish(shards, plan), work.rows - rows_before, meter.seconds, signatures)
 
 
 def _complete(plan: Plan, target: Path, signatures: dict[str, str]) -> Tally | None:
@@ -219,7 +219,7 @@ def _complete(plan: Plan, target: Path, signatures: dict[str, str]) -> Tally | N
         return None
     tally = Tally()
     try:
-        if has_evidence(target, plan.form) not in (None, plan.shown):
+        if has_evidence(target, plan.form) not in (None, plan.with_evidence):
             return None
         for row in read_scores(plan, target):
             if row.error is None and {name: str(score.signature) for name, score in row.scores.items()} != signatures:

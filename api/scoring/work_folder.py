@@ -19,8 +19,8 @@ from typing import Any
 from ...graph.atomic import disk_full_errors, lock, new_file, write_file
 from ...graph.errors import DamagedInput, InputError
 from ..terminal.screen import count
-from .plan import Part, Plan, Shard
-from .rows import Form, heading, write_parquet
+from .plan import Plan, ScoredShard, Shard
+from .rows import OutputFormat, heading, write_parquet
 from .statistics import Tally
 
 _JOURNAL = "journal.jsonl"
@@ -135,7 +135,7 @@ class WorkFolder:
                     "over"
                 )
 
-    def store(self, part: Part) -> None:
+    def store(self, part: ScoredShard) -> None:
         """Store one shard, then add it to the journal."""
         write_file(self._path(part.number), part.data)
         self._log({"part": part.number, "bytes": len(part.data), "tally": part.tally.to_dict(), "sha256": part.digest})
@@ -171,15 +171,15 @@ class WorkFolder:
             tally.merge(self.done[number])
         paths = [self._path(number) for number in range(shards)]
         with new_file(self._target, draft=self.folder / _DRAFT) as fresh, fresh.open("wb") as file:
-            if plan.form is Form.PARQUET:
-                write_parquet(paths, plan.names, plan.shown, file)
+            if plan.form is OutputFormat.PARQUET:
+                write_parquet(paths, plan.names, plan.with_evidence, file)
             else:
                 if plan.form.delimited:
-                    file.write(heading(plan.names, plan.shown, plan.form).encode())
+                    file.write(heading(plan.names, plan.with_evidence, plan.form).encode())
                 for path in paths:
                     with path.open("rb") as data:
                         shutil.copyfileobj(data, file, 1 << 20)
-                if plan.form is Form.GZIP and not file.tell():
+                if plan.form is OutputFormat.GZIP and not file.tell():
                     import gzip
 
                     file.write(gzip.compress(b"", 6, mtime=0))

@@ -192,7 +192,7 @@ class EmbeddedGraph(Store):
         from ..query import run_embedded
 
         refuse_closed(self._closed, self.url)
-        return run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout, at_once=self._queries_at_once)
+        return run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout, max_concurrent=self._max_concurrent)
 
     def load(
         self,

@@ -82,7 +82,7 @@ class Neo4jGraph(Store, Pingable):
         server = self._open()
         return run_neo4j(
             server.driver, server.database, cypher, parameters,
-            limit=limit, timeout=timeout, bookmarks=server.bookmarks, at_once=self._queries_at_once,
+            limit=limit, timeout=timeout, bookmarks=server.bookmarks, max_concurrent=self._max_concurrent,
         )  # fmt: skip
 
     def ping(self, timeout: float) -> None:

@@ -11,28 +11,27 @@ import atexit
 import contextlib
 import json
 import os
-import re
 import selectors
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ...cypher import query
 from ..embedded.integrity import DATABASE as DATABASE
-from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryRefused, QueryTimeout
+from ..errors import GraphBusy, GraphError, GraphNotFound, QueryInvalid, QueryTimeout
 from ..loading import from_row
 from ..model import QueryResult
 from ..names import part_of
+from .engine_errors import failure
 from .rewrite import check_names, rewrite, shared_relations
-from .tokens import Token, place
 from .validator import MAX_BYTES, Checker, check_limits, check_parameters, timed_out, uniform
 
-AT_ONCE = 2
+MAX_CONCURRENT = 2
 """Default of the most queries that may run on one graph at once."""
 POOL_BYTES = 512 << 20
 """Size of the engine's buffer pool in a worker: cached pages, sorts, joins, lists."""
@@ -64,10 +63,10 @@ class _Pool:
         self.parts: dict[str, list[str]] = {}
 
     @contextlib.contextmanager
-    def lend(self, file: Path, deadline: float, at_once: int) -> Iterator[Worker]:
-        """Lend a worker that has the current ``file`` open; wait until ``deadline`` at most while ``at_once`` are busy."""
+    def lend(self, file: Path, deadline: float, max_concurrent: int) -> Iterator[Worker]:
+        """Lend a worker that has the current ``file`` open; wait until ``deadline`` at most while ``max_concurrent`` are busy."""
         with self.free:
-            while self.busy >= at_once:
+            while self.busy >= max_concurrent:
                 if not self.free.wait(deadline - time.monotonic()):
                     raise GraphBusy("too many queries run on this graph at once; try again in a moment")
             self.busy += 1
@@ -132,7 +131,7 @@ def run_embedded(
     *,
     limit: int = 1000,
     timeout: float = 30.0,
-    at_once: int | None = None,
+    max_concurrent: int | None = None,
 ) -> QueryResult:
     """Run one read-only query over the embedded graph in the folder ``path``, in a worker process.
 
@@ -142,7 +141,7 @@ def run_embedded(
         parameters: values for its ``$names``: None, booleans, numbers, strings, and lists and dictionaries of them.
         limit: most rows to return, >= 0; ``truncated`` in the result is true when there were more.
         timeout: time limit in seconds, > 0.
-        at_once: most queries that may run on this graph at once in this process, >= 1; 2 when None.
+        max_concurrent: most queries that may run on this graph at once in this process, >= 1; 2 when None.
 
     Raises:
         QueryRefused: the query does something other than read.
@@ -180,7 +179,7 @@ def run_embedded(
 
     for is_repeated in (False, True):  # the system may have killed the worker for want of memory
         try:
-            with pool.lend(file, deadline, AT_ONCE if at_once is None else at_once) as worker:
+            with pool.lend(file, deadline, MAX_CONCURRENT if max_concurrent is None else max_concurrent) as worker:
                 checker, answer = answer_of(worker)
             break
         except EngineCrashed:
@@ -250,7 +249,7 @@ class Worker:
             raise
         if ready is None or ready.get("failed"):
             self.kill()
-            reason = _line(ready["message"]) if ready else "the worker process ended at once"
+            reason = " ".join(ready["message"].split())[:300] if ready else "the worker process ended at once"
             raise GraphError(f"{file} cannot be opened for queries ({reason}); load the graph again with `tacit load`")
 
     def usable(self) -> bool:
@@ -361,156 +360,3 @@ def version(file: Path) -> tuple[tuple[int, int, int], ...]:
             stat = path.stat()
             versions.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
     return tuple(versions)
-
-
-def _line(message: str) -> str:
-    return " ".join(message.split())[:300]
-
-
-# the engine's error messages as sentences that say what is wrong in a query and where
-
-_TYPES = {
-    "BOOL": "true or false", "STRING": "a text", "DOUBLE": "a number", "FLOAT": "a number", "DECIMAL": "a number",
-    "NODE": "a node", "REL": "a relationship", "RECURSIVE_REL": "a path",
-    "LIST": "a list", "ARRAY": "a list", "STRUCT": "a map", "MAP": "a map",
-    "INTERVAL": "a duration", "DATE": "a date", "TIMESTAMP": "a time", "INTERNAL_ID": "an identifier", "ANY": "null",
-}  # fmt: skip
-"""The engine's types in words; all others are integers."""
-
-_SENTENCES = (
-    (r"Variable (?P<name>\S+) is not in scope", "the variable {name} is not defined{at}"),
-    (
-        r"Cannot find property (?P<name>\S+) for",
-        "no node or relationship of the graph has the property {name}{at}, where Neo4j would give null; "
-        "nodes have uri, text and language, relationships weight, source, dataset and license",
-    ),
-    (
-        r"Table (?P<name>Mentions|SameEvent) does not exist",
-        "the events of the graph are not linked by {name}{at}; run tacit link GRAPH",
-    ),
-    (
-        r"Table (?P<name>\S+) does not exist",
-        "the graph has no node label or relation {name}{at}, where Neo4j would find no rows; "
-        "tacit info GRAPH lists what it holds",
-    ),
-    (r"Cannot bind (?P<name>\S+) as a node pattern label", "{name} is a relation and not a node label{at}"),
-    (r"Cannot bind (?P<name>\S+) as a relationship pattern label", "{name} is a node label and not a relation{at}"),
-    (r"[Ff]unction (?P<name>\S+) does not exist", "unknown function {name}{at}"),
-    (r"(?P<name>\S+) does not exist in catalog", "the graph has no table {name}{at}; CALL show_tables() RETURN name lists them"),
-    (
-        r"(?:Expression )?(?P<name>.+) has data type (?P<type>\S+) but "
-        r"(?:expected (?P<wanted>\S+)\.|(?P<choice>\S+) was expected)",
-        "{name}{at} is {type}, where {wanted} is needed",
-    ),
-    (
-        r"Function (?P<name>\S+) did not receive correct arguments:\s*Actual: +\((?P<types>.*)\)",
-        "{function}{at} cannot be used on {types}",
-    ),
-    (r"built-in function for given function (?P<name>[^(]+)\((?P<types>.*?)\)\.", "{function}{at} cannot be used on {types}"),
-    (
-        r'Could not convert "(?P<name>.*)" to (?P<type>\w+)',
-        'the text "{name}"{at} cannot be converted to {type}; both sides of a comparison must be of one type',
-    ),
-    (
-        r'parsing (?P<type>\w+)\. Given: "(?P<name>.*)"\. Expected format: (?P<form>.+)',
-        '"{name}"{at} is not a {type}; write {form}',
-    ),
-    (r"Divide by zero", "the query divides by zero"),
-    (r"number of rows to skip/limit must be", "SKIP and LIMIT take whole numbers >= 0"),
-    (r"Expression in WITH must be aliased", "each expression in WITH needs a name; write: expression AS name"),
-    (r"nested aggregation", "an aggregate function such as count cannot contain another one; compute the inner one in a WITH"),
-    (
-        r"with type AGGREGATE_FUNCTION",
-        "an aggregate function such as count cannot be in WHERE; write WITH count(x) AS n WHERE n > 1",
-    ),
-    (
-        r"Bind relationship (?P<name>\S+) to relationship with same name",
-        "the relationship {name} is in two patterns{at}, which the embedded engine does not support; rename one of them",
-    ),
-    (r"(?P<name>\S+) is reserved for system usage", "{name}{at} is a property of the engine's own and cannot be read"),
-    (
-        r"Lambda paramName (?P<name>\S+) cannot",
-        "a list comprehension inside another cannot use the outer one's variable {name} on the embedded engine; "
-        "use UNWIND for one",
-    ),
-    (
-        r"In WITH clause, ORDER BY must be followed",
-        "ORDER BY in a WITH needs a LIMIT on the embedded engine, and collect after it keeps no order; use list_sort(collect(x))",
-    ),
-    (
-        r"index=(?P<name>-?\d+) is out of range",
-        "a list has no item at position {name} (counted from 1), where Neo4j would give null; test size(list) first",
-    ),
-    (
-        r"Parameter (?P<name>\S+) not found",
-        "the query's parameter {name} has no value; give it with the query, on the command line with --param {name}=VALUE",
-    ),
-)
-"""Messages of the engine, as patterns, and the sentence for each; ``at`` is the position of ``name`` in the query."""
-
-_SYNTAX = re.compile(r"(?:[Ii]nput|no viable alternative)\b.*\(line: (\d+), offset: (\d+)\)", re.DOTALL)
-_KIND = re.compile(r"^(?:\w+ exception: )+")
-
-
-def failure(kind: str, message: str, timeout: float, query: str, tokens: Sequence[Token], sent: str) -> Exception:
-    """Return the error for a failure of this kind and message reported by a worker.
-
-    ``query`` is as the user wrote it, with its ``tokens``, and ``sent`` as the engine got it.
-    """
-    line = _KIND.sub("", " ".join(message.split("\n", 1)[0].split()))[:500]
-    if kind == "timeout":
-        return timed_out(timeout)
-    if kind == "memory":
-        return GraphError("the query exceeded its memory limit; narrow it down, or return fewer rows at once")
-    if kind == "size":
-        return GraphError(f"one row of the result is larger than {MAX_BYTES >> 20} MiB; return less of it")
-    if kind == "write":
-        return QueryRefused(f"the engine refused to do more than read ({line})")
-    if kind == "engine":
-        return GraphError(f"the engine failed ({line}); load the graph again if this happens with every query")
-    if match := _SYNTAX.search(message):
-        return QueryInvalid(_syntax_error(match, query, sent))
-    for pattern, sentence in _SENTENCES:
-        if match := re.search(pattern, _KIND.sub("", message)):
-            return QueryInvalid(sentence.format(**_placeholders(match, query, tokens)))
-    return QueryInvalid(f"the query cannot be run: {line}")
-
-
-def _placeholders(match: re.Match[str], query: str, tokens: Sequence[Token]) -> dict[str, str]:
-    """Return the values of the placeholders in the sentence for a message; ``match`` is that of its pattern."""
-    groups = {name: text or "" for name, text in match.groupdict().items()}
-    name = groups.get("name", "").strip(".,")
-    matching = [token for token in tokens if token.name.lower() == name.lower() or token.text[1:-1] == name]
-    token = matching[0] if matching else None
-    start = token.start if token else query.find(name) if name else -1
-    if "type" in groups and len(matching) > 1:  # any of them may be meant
-        start = -1
-    display_name = name if token is None or token.kind == "string" else token.name
-    return {
-        "name": display_name,
-        "at": f" ({place(query, start)})" if start >= 0 else "",
-        "function": f"the {'function' if name.isidentifier() else 'operator'} {display_name if token else name.lower()}",
-        "type": groups["type"].lower() if "form" in groups else _type(groups.get("type", "")),
-        "types": " and ".join(_type(part) for part in groups.get("types", "").split(",") if part) or "nothing",
-        "wanted": _type(groups.get("wanted") or groups.get("choice", "")),
-        "form": groups.get("form", "").strip("()."),
-    }
-
-
-def _type(name: str) -> str:
-    """Return an engine's type, or a choice of types, in words."""
-    if name.startswith("("):
-        return "a node, a relationship or a map"
-    return _TYPES.get(re.split(r"[(\[]", name)[0] if not name.endswith("[]") else "LIST", "a whole number")
-
-
-def _syntax_error(match: re.Match[str], query: str, sent: str) -> str:
-    """Return the sentence for a syntax error, with its position if the query was not rewritten before that position."""
-    lines = sent.split("\n")
-    row, column = int(match[1]) - 1, int(match[2])
-    offset = sum(len(line) + 1 for line in lines[:row]) + column
-    if offset >= len(query.rstrip(" ;\n")):
-        return "the query has a syntax error: it ends too early"
-    next_text = re.match(r"\w+|.", query[offset:], re.DOTALL)
-    location = f" at {place(query, offset)}, near {next_text[0]!r}," if next_text and query.startswith(sent[:offset]) else ""
-    return f"the query has a syntax error{location} or a form of Cypher that the embedded engine does not have"

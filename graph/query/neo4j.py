@@ -35,7 +35,7 @@ logging.getLogger("neo4j.notifications").addHandler(logging.NullHandler())  # or
 
 GRACE = 5.0
 """Seconds after the time limit in which the server should end the query; after that the caller gets QueryTimeout."""
-AT_ONCE = 4
+MAX_CONCURRENT = 4
 """Default of the most queries of one driver that may run in the server at once, late ones included."""
 _FETCH = 1000
 """Rows fetched from the server at a time."""
@@ -57,14 +57,14 @@ class _Slots:
         self.running = 0
         self.late = 0
 
-    def take(self, seconds: float, at_once: int) -> None:
-        """Wait until fewer than ``at_once`` queries run, at most ``seconds``; do not wait when all of them are late."""
+    def take(self, seconds: float, max_concurrent: int) -> None:
+        """Wait until fewer than ``max_concurrent`` queries run, at most ``seconds``; do not wait when all of them are late."""
         with self.changed:
-            self.changed.wait_for(lambda: self.running < at_once or self.late >= at_once, seconds)
-            if self.running >= at_once:
+            self.changed.wait_for(lambda: self.running < max_concurrent or self.late >= max_concurrent, seconds)
+            if self.running >= max_concurrent:
                 raise GraphBusy(
                     f"{self.running} queries still run in the Neo4j server, {self.late} of them past their time limit, and at "
-                    f"most {at_once} may run at once; try again later"
+                    f"most {max_concurrent} may run at once; try again later"
                 )
             self.running += 1
 
@@ -196,7 +196,7 @@ def run_neo4j(
     limit: int = 1000,
     timeout: float = 30.0,
     bookmarks: neo4j.Bookmarks | None = None,
-    at_once: int | None = None,
+    max_concurrent: int | None = None,
     counted: bool = True,
 ) -> QueryResult:
     """Run one read-only query on a Neo4j server; other arguments and errors as for :func:`run_embedded`.
@@ -205,12 +205,12 @@ def run_neo4j(
         driver: an open driver.
         database: the database's name; None for the user's home database.
         bookmarks: of writes that the query must see, whichever cluster member runs it.
-        at_once: most queries of this driver that may run in the server at once, late ones included, >= 1; 4 when None.
+        max_concurrent: most queries of this driver that may run in the server at once, late ones included, >= 1; 4 when None.
         counted: count this query among those; a query that is not counted never waits for the others.
 
     Raises:
         GraphUnavailable: the server does not answer, refuses the credentials, or the connection was lost.
-        GraphBusy: ``at_once`` queries of this driver still run in the server.
+        GraphBusy: ``max_concurrent`` queries of this driver still run in the server.
     """
     check_limits(limit, timeout)
     values = check_parameters(parameters)
@@ -219,7 +219,7 @@ def run_neo4j(
 
     with _slots_lock:
         slots = _slots.setdefault(driver, _Slots()) if counted else _Slots()
-    slots.take(timeout, AT_ONCE if at_once is None else at_once)
+    slots.take(timeout, MAX_CONCURRENT if max_concurrent is None else max_concurrent)
     call = _Call(driver, database, slots)
 
     def execute() -> QueryResult:

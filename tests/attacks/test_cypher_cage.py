@@ -155,17 +155,17 @@ def run_stuck(driver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         unchecked.setattr(Checker, "run", lambda _: None)
         for _ in range(2):  # the server compiles the work when it is first done
             started = time.monotonic()
-            run_neo4j(driver, None, STUCK, {"n": 3_000}, timeout=60, at_once=1)
+            run_neo4j(driver, None, STUCK, {"n": 3_000}, timeout=60, max_concurrent=1)
         length = int(3_000 * (5 / (time.monotonic() - started)) ** 0.5)
         unchecked.setattr(engine, "GRACE", 0.1)
         with pytest.raises(QueryTimeout, match=r"took longer than 0\.1 seconds and still runs in the server"):
-            run_neo4j(driver, None, STUCK, {"n": length}, timeout=0.1, at_once=1)
+            run_neo4j(driver, None, STUCK, {"n": length}, timeout=0.1, max_concurrent=1)
 
 
 def busy(driver: Any) -> bool:
     """Whether one more query, of one that may run at once, is refused."""
     with suppress(GraphBusy):
-        return run_neo4j(driver, None, "RETURN 1 AS x", at_once=1).rows != ((1,),)
+        return run_neo4j(driver, None, "RETURN 1 AS x", max_concurrent=1).rows != ((1,),)
     return True
 
 
@@ -186,9 +186,11 @@ def test_a_late_query_loses_its_connection_and_counts_until_the_server_has_ended
 ) -> None:
     run_stuck(server, monkeypatch)
     with pytest.raises(GraphBusy, match="1 queries still run in the Neo4j server, 1 of them past their time limit"):
-        run_neo4j(server, None, "RETURN 1 AS x", timeout=5, at_once=1)
-    assert run_neo4j(server, None, "RETURN 1 AS x", at_once=2).rows == ((1,),)
-    assert run_neo4j(server, None, "RETURN 1 AS x", at_once=1, counted=False).rows == ((1,),)  # as a check of the server does
+        run_neo4j(server, None, "RETURN 1 AS x", timeout=5, max_concurrent=1)
+    assert run_neo4j(server, None, "RETURN 1 AS x", max_concurrent=2).rows == ((1,),)
+    assert run_neo4j(server, None, "RETURN 1 AS x", max_concurrent=1, counted=False).rows == (
+        (1,),
+    )  # as a check of the server does
     wait_for(lambda: not threads("tacit-query"))
     assert running(server) == [STUCK]  # its connection is closed, it is not asked a second time, and it still runs
     assert busy(server)

@@ -48,6 +48,22 @@ def test_every_topic_is_shown_and_fits_a_terminal(topic: str, tacit: Tacit) -> N
     assert all(line == line.upper() for line in lines if line and not line.startswith("    ")), "headings are in capitals"
 
 
+@pytest.mark.parametrize("words", [[], ["train"], ["create"], ["load"], ["keys"]])
+def test_a_group_lists_the_whole_summary_of_each_command(words: list[str], tacit: Tacit) -> None:
+    group: Any = command()
+    for word in words:
+        group = group.commands[word]
+    shown = " ".join(tacit(*words, "--help").out.split())
+    for name, below in group.commands.items():
+        first_sentence = " ".join((below.help or "").partition("\n\n")[0].split()).removesuffix(".")
+        assert f" {name} {first_sentence}" in shown
+
+
+def test_the_help_shows_no_python_types(tacit: Tacit) -> None:
+    assert "<" not in tacit("hops", "--help").out.partition("Options:")[0]
+    assert "NAME <conceptnet|" in tacit("fetch", "--help").out
+
+
 def test_every_command_that_a_topic_names_exists(tacit: Tacit) -> None:
     for topic in TOPICS:
         text = " ".join(tacit("help", topic).out.split())

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tacit.api.report import score_report
 from tacit.api.report.score_report import EXTREMES, Collected, counted
-from tacit.api.scoring.plan import Part, Plan
+from tacit.api.scoring.plan import Plan, ScoredShard
 from tacit.api.scoring.running import read_scores
 from tacit.api.scoring.work_folder import WorkFolder
 from tacit.graph.errors import InputError
@@ -151,7 +151,7 @@ def test_a_report_after_a_crash_is_that_of_an_undisturbed_run(
 
     keep, calls = WorkFolder.store, iter(range(2))
 
-    def keep_two(self: WorkFolder, part: Part) -> None:
+    def keep_two(self: WorkFolder, part: ScoredShard) -> None:
         if next(calls, None) is None:
             raise KeyboardInterrupt
         keep(self, part)

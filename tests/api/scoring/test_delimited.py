@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api import score_file
-from tacit.api.scoring.rows import Form, delimited_line, heading, read_delimited
+from tacit.api.scoring.rows import OutputFormat, delimited_line, heading, read_delimited
 from tacit.graph.errors import InputError
 from tacit.reasoning.scorer import ItemScores
 
@@ -69,7 +69,7 @@ def read(path: Path) -> list[dict[str, Any]]:
         from tacit.api.scoring.rows import read_parquet
 
         return [row.to_dict(False) for row in read_parquet(path, ("grounding", "length"))]
-    return [row.to_dict(False) for row in read_delimited(path, ("grounding", "length"), Form(path.suffix[1:]))]
+    return [row.to_dict(False) for row in read_delimited(path, ("grounding", "length"), OutputFormat(path.suffix[1:]))]
 
 
 @pytest.mark.parametrize("source", ["named.jsonl", "named.json", "named.csv", "named.tsv", "named.parquet"])
@@ -174,14 +174,16 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 FORMULAS = st.builds(str.__add__, st.sampled_from(["=", "+", "-", "@", "\t", "\r", "'", "'=", "''-"]), TEXTS)
 
 
-@given(text=TEXTS | FORMULAS, form=st.sampled_from([Form.CSV, Form.TSV]))
-def test_csv_texts_round_trip_and_are_no_formulas(text: str, form: Form, tmp_path_factory: pytest.TempPathFactory) -> None:
+@given(text=TEXTS | FORMULAS, form=st.sampled_from([OutputFormat.CSV, OutputFormat.TSV]))
+def test_csv_texts_round_trip_and_are_no_formulas(
+    text: str, form: OutputFormat, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     row = ItemScores.from_dict({"id": text, "line": 1, "error": f"{text}!"})
     path = tmp_path_factory.getbasetemp() / f"one.{form.value}"
     path.write_text(heading([], False, form) + delimited_line(row, [], False, form), encoding="utf-8", newline="")
     [entry] = read_delimited(path, [], form)
     assert (entry.id, entry.error) == (text, f"{text}!")
     with path.open(encoding="utf-8", newline="") as file:
-        cells = list(csv.reader(file, delimiter="," if form is Form.CSV else "\t"))[1]
+        cells = list(csv.reader(file, delimiter="," if form is OutputFormat.CSV else "\t"))[1]
     for cell in (cells[0], cells[2]):
         assert cell[0] not in "=+-@\t\r" or float(cell) is not None

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tacit.api.scoring import cluster as run_cluster
-from tacit.api.scoring.plan import Part
+from tacit.api.scoring.plan import ScoredShard
 from tacit.api.scoring.work_folder import WorkFolder
 
 Tacit = Callable[..., Any]
@@ -83,7 +83,7 @@ def watch_shards(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], object])
     """Return a list that fills with the numbers of the shards that are kept; ``then`` is called with its length each time."""
     keep, shards = WorkFolder.store, list[int]()
 
-    def watched(self: WorkFolder, part: Part) -> None:
+    def watched(self: WorkFolder, part: ScoredShard) -> None:
         keep(self, part)
         shards.append(part.number)
         then(len(shards))

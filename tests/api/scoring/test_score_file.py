@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tacit.api import Address, Cluster, score_file
-from tacit.api.scoring.rows import Form, read_lines, read_parquet
+from tacit.api.scoring.rows import OutputFormat, read_lines, read_parquet
 from tacit.graph.errors import InputError
 from tacit.reasoning.scorer import ItemScores
 
@@ -35,7 +35,7 @@ def test_score_file_writes_the_output_of_the_command(tacit: Tacit, sample_graph:
     assert [(row.id, row.line, row.item is None) for row in seen] == [
         ("1/2", None, False), ("1/3", None, False), (None, 2, True), ("x", None, False),
     ]  # fmt: skip
-    form = Form.GZIP if name.endswith("gz") else Form.JSONL
+    form = OutputFormat.GZIP if name.endswith("gz") else OutputFormat.JSONL
     read = read_parquet(ours, ("grounding", "length")) if name.endswith("parquet") else read_lines(ours, form)
     assert [(row.id, row.line, row.error) for row in read] == [(row.id, row.line, row.error) for row in seen]
 
@@ -87,15 +87,19 @@ def test_a_complete_output_is_left_as_it_is(tacit: Tacit, dialogues: Path, name:
 @pytest.mark.parametrize(
     ("name", "form", "expected"),
     [
-        ("out.CSV", None, Form.CSV), ("out.Parquet", None, Form.PARQUET), ("out.JSONL.GZ", None, Form.GZIP),
-        ("out.jsonl.gz", "jsonl", Form.GZIP), ("out.csv.gz", "jsonl", Form.GZIP), ("out.txt", "tsv", Form.TSV),
+        ("out.CSV", None, OutputFormat.CSV),
+        ("out.Parquet", None, OutputFormat.PARQUET),
+        ("out.JSONL.GZ", None, OutputFormat.GZIP),
+        ("out.jsonl.gz", "jsonl", OutputFormat.GZIP),
+        ("out.csv.gz", "jsonl", OutputFormat.GZIP),
+        ("out.txt", "tsv", OutputFormat.TSV),
     ],
-)  # fmt: skip
-def test_the_format_is_named_or_that_of_the_suffix(dialogues: Path, name: str, form: str | None, expected: Form) -> None:
+)
+def test_the_format_is_named_or_that_of_the_suffix(dialogues: Path, name: str, form: str | None, expected: OutputFormat) -> None:
     output = dialogues.parent / name
     done = score_file(dialogues, output, metrics=["length"], form=form)
     assert done.plan.form is expected
-    assert output.read_bytes().startswith(b"\x1f\x8b") == (expected is Form.GZIP)
+    assert output.read_bytes().startswith(b"\x1f\x8b") == (expected is OutputFormat.GZIP)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tacit.api.scoring import rows as sheets
-from tacit.api.scoring.plan import Part, Plan, Shard, read_shards
+from tacit.api.scoring.plan import Plan, ScoredShard, Shard, read_shards
 from tacit.api.scoring.work_folder import WorkFolder
 from tacit.graph.errors import GraphUnavailable
 from tacit.loaders.io import ByteSource, lines
@@ -88,7 +88,7 @@ def fails_after(number: int, error: BaseException, monkeypatch: pytest.MonkeyPat
     """Let a run fail when it has kept ``number`` shards."""
     keep, calls = WorkFolder.store, iter(range(number))
 
-    def keep_some(self: WorkFolder, part: Part) -> None:
+    def keep_some(self: WorkFolder, part: ScoredShard) -> None:
         if next(calls, None) is None:
             raise error
         keep(self, part)

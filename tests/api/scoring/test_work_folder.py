@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tacit.api.scoring.plan import Part, Plan
-from tacit.api.scoring.rows import Form
+from tacit.api.scoring.plan import Plan, ScoredShard
+from tacit.api.scoring.rows import OutputFormat
 from tacit.api.scoring.statistics import Tally
 from tacit.api.scoring.work_folder import WorkFolder
 from tacit.graph.errors import InputError
@@ -18,7 +18,7 @@ from tacit.graph.errors import InputError
 SHARDS = 4
 
 PARTS = [
-    Part(
+    ScoredShard(
         number,
         bytes([65 + number]) * (3 + number) + b"\n",
         Tally(number, judged={"length": number}, sums={"length": 0.5}),
@@ -26,7 +26,7 @@ PARTS = [
     )
     for number in range(SHARDS)
 ]
-PLAN = Plan("in.jsonl", ("length",), {"length": {}}, form=Form.JSONL)
+PLAN = Plan("in.jsonl", ("length",), {"length": {}}, form=OutputFormat.JSONL)
 
 
 def write_all(target: Path) -> Tally:

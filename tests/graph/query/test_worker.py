@@ -84,7 +84,7 @@ def test_threads_share_workers(graph: Path) -> None:
     assert sorted(results) == list(range(12))
     pool = embedded._pools[(graph / embedded.DATABASE).resolve()]
     assert pool.busy == 0
-    assert 1 <= len(pool.idle) <= embedded.AT_ONCE
+    assert 1 <= len(pool.idle) <= embedded.MAX_CONCURRENT
 
 
 def test_no_more_queries_run_at_once_than_allowed(graph: Path) -> None:
@@ -97,7 +97,7 @@ def test_no_more_queries_run_at_once_than_allowed(graph: Path) -> None:
                 opened.run("RETURN 2 AS x", timeout=0.05)
             opened.limit_queries(2)
             assert opened.run("RETURN 2 AS x").rows == ((2,),)
-        with pytest.raises(InputError, match="at_once must be >= 1, not 0"):
+        with pytest.raises(InputError, match="max_concurrent must be >= 1, not 0"):
             opened.limit_queries(0)
 
 

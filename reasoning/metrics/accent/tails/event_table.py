@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .....graph.embedded.integrity import DATABASE
 from .....graph.errors import GraphError
 from .....graph.index.open import index_home
 from .....graph.model import Assertion
@@ -313,7 +314,7 @@ def _forget_others(home: Path, digest: str) -> None:
     """Delete the tables of an embedded graph's former contents; a server's cache is shared between graphs, so its tables stay."""
     import shutil
 
-    if home.name == "events" and home.parent.joinpath("graph.lbug").exists():
+    if home.name == "events" and (home.parent / DATABASE).exists():
         for folder in home.iterdir():
             if (folder / HEADER).exists() and folder.name != digest:
                 shutil.rmtree(folder, ignore_errors=True)
