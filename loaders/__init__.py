@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from .generation_inputs import Context, History, Targets, read_contexts, read_histories, read_targets
     from .judgements import Judgement, JudgementError, read_judgements
     from .mapping import Mapping, open_mapping, shipped_mappings
-    from .numberbatch import Vector, Vectors, build_vectors, open_vectors, read_numberbatch
+    from .numberbatch import Vector, read_numberbatch
     from .rdf import read_rdf
     from .rdf_export import write_rdf, write_result_rdf
     from .reader import Reader, Reject, Report
     from .treebank import read_paragraphs
     from .triples import read_triples
     from .tuples import HumanTuple, JudgedTuple, TupleRow, read_event_tuples, read_judged_tuples
+    from .vectors import Vectors, build_vectors, open_vectors
 
 _MODULES = {
     "..graph.item": "Item ItemError",
@@ -47,7 +48,8 @@ _MODULES = {
     ".treebank": "read_paragraphs",
     ".triples": "read_triples",
     ".tuples": "HumanTuple JudgedTuple TupleRow read_event_tuples read_judged_tuples",
-    ".numberbatch": "Vector Vectors build_vectors open_vectors read_numberbatch",
+    ".numberbatch": "Vector read_numberbatch",
+    ".vectors": "Vectors build_vectors open_vectors",
 }  # fmt: skip
 
 __all__ = [

@@ -18,7 +18,7 @@ from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, event_uri, is_too_long
 from ..graph.relations import ATOMIC_RELATIONS
 from .io import decode, lines
-from .reader import HashSet, OnReject, Reader, hash64
+from .reader import HashSet, Reader, hash64
 
 LICENSE = "cc:by/4.0"
 NONE_TAIL = "none tail"
@@ -39,7 +39,6 @@ class AtomicReader(Reader[Assertion]):
         path: the file; its base name without ``.gz`` becomes the rows' dataset.
         keep_none: keep tuples whose tail is ``none``, for which annotators saw no such consequence.
         strict: end the load at the first invalid line.
-        on_reject: called with every invalid line.
 
     Raises:
         InputError: the file cannot be opened.
@@ -49,11 +48,9 @@ class AtomicReader(Reader[Assertion]):
     loader = "atomic2020"
     version = 1
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, keep_none: bool = False, strict: bool = False, on_reject: OnReject | None = None
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, keep_none: bool = False, strict: bool = False) -> None:
         options: dict[str, Any] = {"keep_none": True} if keep_none else {}
-        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+        super().__init__(path, strict=strict, options=options)
         self._keep_none = keep_none
         self._dataset = Path(self.path).name.removesuffix(".gz")
 

@@ -18,7 +18,7 @@ from ..graph.errors import InputError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long
 from .io import MAX_LINE, NOT_UTF8, NUL_BYTE, Block, blocks, split
-from .reader import OnReject, Reader
+from .reader import Reader
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9_-]{2,16}")
 _CACHED_RELATIONS = 10_000
@@ -67,7 +67,6 @@ class ConceptNetReader(Reader[Assertion]):
         min_weight: keep assertions of at least this weight.
         datasets: keep these datasets and those below them, with or without ``/d/`` (``/d/wiktionary`` includes ``…/en``).
         strict: end the load at the first invalid line.
-        on_reject: called with every invalid line.
 
     Raises:
         InputError: the file cannot be opened, or a filter is malformed.
@@ -86,7 +85,6 @@ class ConceptNetReader(Reader[Assertion]):
         min_weight: float = 0.0,
         datasets: Collection[str] | None = None,
         strict: bool = False,
-        on_reject: OnReject | None = None,
     ) -> None:
         self._languages = _language_codes(languages)
         self._relations = None if relations is None else frozenset(_wanted_relation(name) for name in relations)
@@ -103,7 +101,7 @@ class ConceptNetReader(Reader[Assertion]):
             options["datasets"] = list(self._datasets)
         if self._min_weight > 0:
             options["min_weight"] = self._min_weight
-        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+        super().__init__(path, strict=strict, options=options)
 
     def _rows(self) -> Iterator[Assertion]:
         languages = self._languages

@@ -23,7 +23,7 @@ from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
 from . import rdf_terms as terms
 from .io import NOT_A_WEIGHT, ByteSource, count, decode, finite, lines, weight
 from .rdf_terms import read_mapping
-from .reader import HashSet, OnReject, Reader, hash64
+from .reader import HashSet, Reader, hash64
 
 BLANK = "blank line or comment"
 BLANK_NODE = "blank node"
@@ -63,10 +63,8 @@ class RdfReader(Reader[Assertion]):
             predicate, and the key ``*`` with an empty relation excludes every predicate that is not listed. Without an entry, the
             relation is the last segment of the IRI, as a well-formed name.
         language: of labels and literals without a language tag, and the preferred one where there are several labels.
-        labels: name nodes by ``skos:prefLabel`` or ``rdfs:label``; False saves a pass over N-Triples and the memory for labels.
         literals: keep triples whose object is a literal, as the concept with that text.
         strict: end the load at the first invalid line.
-        on_reject: called with every invalid line.
 
     Raises:
         InputError: the file, the format or the mapping is invalid.
@@ -83,24 +81,20 @@ class RdfReader(Reader[Assertion]):
         format: str | None = None,
         mapping: Mapping[str, str | None] | str | os.PathLike[str] | None = None,
         language: str = "en",
-        labels: bool = True,
         literals: bool = False,
         strict: bool = False,
-        on_reject: OnReject | None = None,
     ) -> None:
         self._format = terms.check_format(format, os.fspath(path))
         self._mapping = read_mapping(mapping)
         self._language = language
-        self._labels = Labels(language) if labels else None
+        self._labels = Labels(language)
         self._literals = literals
         options: dict[str, Any] = {"language": language}
         if self._mapping:
             options["mapping"] = dict(sorted(self._mapping.items()))
         if literals:
             options["literals"] = True
-        if not labels:
-            options["labels"] = False
-        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+        super().__init__(path, strict=strict, options=options)
         self._seen = HashSet()
 
     @property
@@ -116,7 +110,7 @@ class RdfReader(Reader[Assertion]):
 
     def _stream(self) -> Iterator[Assertion]:
         parse = LineParser()
-        if self._labels is not None and self.source.bytes_total is not None:
+        if self.source.bytes_total is not None:
             self._labels.collect(self.path, parse)
         statement: list[_Located] = []
         for line in lines(self.source):
@@ -157,10 +151,9 @@ class RdfReader(Reader[Assertion]):
             graph.parse(data=data, format=self._format, publicID="tacit:///")
         except Exception as error:  # rdflib's parsers raise many kinds of exceptions
             problem = problem or syntax_problem(error)
-        if self._labels is not None:
-            for predicate in LABEL_PREDICATES:
-                for triple in graph.triples((None, URIRef(predicate), None)):
-                    self._labels.add(*triple)
+        for predicate in LABEL_PREDICATES:
+            for triple in graph.triples((None, URIRef(predicate), None)):
+                self._labels.add(*triple)
         statements = dict.fromkeys(graph.subjects(RDF.type, RDF.Statement))
         for subject in statements:
             yield from self._statement([_Located(triple) for triple in graph.triples((subject, None, None))])
@@ -269,7 +262,7 @@ class RdfReader(Reader[Assertion]):
             node = terms.text_node(str(term), term.language or self._language)
         elif (node_and_sense := terms.node_of(str(term))) is not None:
             return node_and_sense
-        elif self._labels is not None and (labelled := self._labels.node(str(term))) is not None:
+        elif (labelled := self._labels.node(str(term))) is not None:
             node = labelled
         else:
             node = terms.text_node(terms.local_text(str(term)), self._language)

@@ -12,7 +12,7 @@ import os
 import time
 from array import array
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -47,9 +47,6 @@ class Reject(NamedTuple):
     def location(self) -> str:
         """File and line."""
         return f"{self.file}:{self.line}" if self.line else self.file
-
-
-OnReject = Callable[[Reject], None]
 
 
 @dataclass
@@ -87,20 +84,12 @@ class Reader(Generic[Row], Iterator[Row]):
     loader: ClassVar[str]
     version: ClassVar[int]
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        strict: bool = False,
-        on_reject: OnReject | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, strict: bool = False, options: dict[str, Any] | None = None) -> None:
         """Open ``path``; errors are those of :class:`ByteSource`."""
         self.source = ByteSource(path)
         self.strict = strict
         self.options = options or {}
         self.report = Report()
-        self._on_reject = on_reject
         self._generator = self._timed()
         self._iterator: Iterator[Row] = self._generator
         self._begun = False
@@ -205,8 +194,6 @@ class Reader(Generic[Row], Iterator[Row]):
         reject = Reject(self.path, line, reason, excerpt(content))
         if len(report.rejects) < KEEP_REJECTS:
             report.rejects.append(reject)
-        if self._on_reject is not None:
-            self._on_reject(reject)
         if self.strict:
             raise LoadError(f"{reject} (with strict reading, the load stops at the first invalid line)")
 

@@ -19,7 +19,7 @@ from ..graph.names import URI_TOO_LONG, concept_uri, event_uri, is_too_long, tex
 from .formats import OF_TRIPLES, detect
 from .io import NOT_A_WEIGHT, NOT_UTF8, NUL_BYTE, weight
 from .mapping import LANGUAGE, Kind, Mapping, Rule, open_mapping
-from .reader import OnReject, Reader
+from .reader import Reader
 from .tables import NoColumn, Values, read_values
 
 RELATION = "relation left out by the mapping"
@@ -48,7 +48,6 @@ class TripleReader(Reader[Assertion]):
         path: the file.
         mapping: a :class:`~tacit.loaders.mapping.Mapping`, the name of one that ships, or a TOML file with one.
         strict: end the load at the first invalid row.
-        on_reject: called with every invalid row.
 
     Raises:
         InputError: the file cannot be opened, the mapping is wrong, or (while iterating) the file has no column of a name in it.
@@ -58,17 +57,10 @@ class TripleReader(Reader[Assertion]):
     loader = "triples"
     version = 1
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        mapping: Mapping | str | os.PathLike[str],
-        *,
-        strict: bool = False,
-        on_reject: OnReject | None = None,
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], mapping: Mapping | str | os.PathLike[str], *, strict: bool = False) -> None:
         self.mapping = open_mapping(mapping)
         options = {"mapping": self.mapping.name, "mapping_digest": self.mapping.digest}
-        super().__init__(path, strict=strict, on_reject=on_reject, options=options)
+        super().__init__(path, strict=strict, options=options)
         columns = self.mapping.columns
         roles = {
             name: getattr(columns, name)

@@ -15,8 +15,8 @@ from .settings import begin
 
 _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, by its module, which is imported where needed
     "Build a graph": {
-        "setup": "load.setup", "load": "load.load", "link": "graphs.link", "fetch": "load.fetch",
-        "sources": "load.sources", "info": "graphs.info", "index": "graphs.index", "check": "graphs.check",
+        "setup": "setup.setup", "load": "load.load", "link": "graphs.link", "fetch": "setup.fetch",
+        "sources": "setup.sources", "info": "graphs.info", "index": "graphs.index", "check": "graphs.check",
         "export": "graphs.export",
     },
     "Query a graph": {
@@ -31,7 +31,7 @@ _COMMANDS: dict[str, dict[str, str]] = {  # the function or group of a command, 
         "evaluate-tuples": "evaluate_tuples.evaluate_tuples",
         "score-tuples": "event_tuples.score_tuples", "merge-cache": "event_tuples.merge_cache", "train": "training.table.train",
     },
-    "Answer questions about a turn": {"infer": "infer.infer", "choose": "infer.choose"},
+    "Answer questions about a turn": {"infer": "infer.infer", "choose": "choose.choose"},
     "Respond": {"respond": "respond.respond", "perplexity": "respond.perplexity", "prompts": "respond.prompts"},
     "Create a data set": {"create": "create.create"},
     "Serve": {"serve": "serve.serve", "mcp": "serve.mcp", "keys": "serve.keys"},
@@ -132,6 +132,6 @@ def _command(only: str | None) -> Any:
 
 
 def _imported(path: str) -> Any:
-    """Return the function or class at ``path``, such as ``load.fetch``."""
+    """Return the function or class at ``path``, such as ``setup.fetch``."""
     module, _, name = path.rpartition(".")
     return getattr(import_module(f".{module}", __package__), name)

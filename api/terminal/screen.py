@@ -49,16 +49,13 @@ def note(sentence: str) -> None:
     print(visible(sentence), file=sys.stderr)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
     """Return a table of JSON values, None as an empty cell; a ``>`` before a column's heading right-aligns the column."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    result = Table(
-        title=Text(visible(title)) if title else None, title_justify="left", title_style="bold",
-        box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False,
-    )  # fmt: skip
+    result = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
     for column in columns:
         right = column.startswith(">")
         result.add_column(Text(visible(column.removeprefix(">"))), justify="right" if right else "left", overflow="fold")

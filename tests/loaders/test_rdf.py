@@ -82,12 +82,6 @@ def test_literals_and_languages(document: Path) -> None:
     assert triples >= {("/c/de/hund", "eats", "/c/en/dog_food"), ("/c/de/hund", "age", "/c/de/2")}
 
 
-def test_without_labels_the_local_name_is_used(document: Path) -> None:
-    triples, reader = read(document, labels=False)
-    assert ("/c/en/x1", "broader", "/c/en/dog") in triples
-    assert reader.entry().options["labels"] is False
-
-
 @pytest.mark.parametrize("kind", ["dict", "toml", "json"])
 def test_mappings(document: Path, tmp_path: Path, kind: str) -> None:
     table = {"http://www.w3.org/2004/02/skos/core#broader": "IsA", "http://ex.org/isA": "", "*": ""}

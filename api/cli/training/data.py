@@ -43,13 +43,8 @@ def read_files(
     for file in files:
         rows = read_all(read(readable(file)), file, wanted)
         all_rows += rows
-        facts.append({"file": Path(file).name, noun: len(rows), "sha256": sha256_of(file)})
+        facts.append({"file": Path(file).name, noun: len(rows), "sha256": None if file == "-" else file_sha256(Path(file))})
     return all_rows, facts
-
-
-def sha256_of(file: str) -> str | None:
-    """Return the sha256 of a file, None for standard input."""
-    return None if file == "-" else file_sha256(Path(file))
 
 
 def read_corpora(

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from .... import loaders
 from ....graph.atomic import new_folder
 from ....graph.errors import InputError
+from ....graph.storage import file_sha256
 from ...opening import Address, open_engine
 from ...terminal.progress import Meter
 from ...terminal.screen import print_json, show, table
 from .. import options as opts
 from ..options import argument, option
 from ..settings import print_settings
-from .data import read_choices, read_corpora, read_rated, read_unjudged, sha256_of
+from .data import read_choices, read_corpora, read_rated, read_unjudged
 from .run import DialogueFiles, Encoder, Exclude, LanguageModel, Run, TrainingResult, training
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def judgement(
         training_dialogues(corpora, recipe.seed), limit=recipe.histories, each=recipe.false, seed=recipe.seed
     )
     if weigh is not None:
-        files.append({"file": Path(weigh).name, "dialogues": len(other_corpus), "sha256": sha256_of(weigh)})
+        files.append({"file": Path(weigh).name, "dialogues": len(other_corpus), "sha256": file_sha256(Path(weigh))})
     facts = {
         "files": files, "left_out": left_out, "licence": recipe.licence, "recipe": asdict(recipe), "command": run.command,
     }  # fmt: skip

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tacit import loaders
 from tacit.graph.errors import InputError
 from tacit.graph.index import build_from_rows, open_index_directory
 from tacit.graph.model import Assertion
 from tacit.graph.protocol import KnowledgeGraph
-from tacit.loaders import numberbatch as loaded
 from tacit.reasoning.metrics.grade import dialogue_graph as room
 from tacit.reasoning.metrics.grade.concepts import EncodedVectors, Neighbourhood, TableVectors
 from tacit.reasoning.metrics.grade.dialogue_graph import Keyword, KeywordFinder
@@ -153,8 +153,8 @@ def test_a_table_of_vectors_is_read_by_node(world: list[Assertion], tmp_path: Pa
     file = tmp_path / "numberbatch.txt"
     file.write_text("2 3\n/c/en/dog 1 2 3\n/c/en/bone 4 5 6\n", encoding="utf-8")
     with open_index_directory(build_from_rows(world, tmp_path / "index")) as index:
-        loaded.build_vectors(file, index.uris(), tmp_path / "vectors")
-        table = loaded.open_vectors(tmp_path / "vectors")
+        loaders.build_vectors(file, index.uris(), tmp_path / "vectors")
+        table = loaders.open_vectors(tmp_path / "vectors")
         vectors = TableVectors(table, index)
         assert vectors.dimension == 3
         assert vectors.signature == f"table:{table.sha256[:12]}"
@@ -170,7 +170,7 @@ def test_a_table_of_vectors_is_read_by_node(world: list[Assertion], tmp_path: Pa
             TableVectors(table, OracleGraph(rows))
     table.names.write_text("dog\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"the names of the vectors at .* build the vectors again"):
-        TableVectors(loaded.open_vectors(tmp_path / "vectors"), oracle)
+        TableVectors(loaders.open_vectors(tmp_path / "vectors"), oracle)
 
 
 # Keywords: the formula by hand, at most so many, only concepts, under one table.
