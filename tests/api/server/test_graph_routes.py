@@ -197,7 +197,7 @@ def test_the_graph_runs_as_many_queries_at_once_as_the_settings_say(tmp_path: Pa
     with open_graph(tmp_path / "graph", create=True) as graph:
         Service(Reasoner(graph, ["length"]), graph, Settings(cypher_threads=3)).close()
         assert isinstance(graph.store, Store)
-        assert graph.store._queries_at_once == 3
+        assert graph.store._max_concurrent == 3
 
 
 def test_info_describes_graph_metrics_and_limits(ask: InProcessClient, index: KnowledgeGraph) -> None:
