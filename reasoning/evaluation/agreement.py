@@ -56,39 +56,31 @@ _OPENING_TURNS = 2
 def conversations(items: Sequence[tuple[Sequence[str], str]], *, share_openings: bool = False) -> NDArray[np.int64]:
     """Return the number of each item's conversation within its data set, shape (n,), in order of first appearance.
 
-    Items share a conversation when their histories are equal and not empty, or when one's history begins with all turns of the
-    other, its response included. The first one or two turns do not count as such a beginning when histories continue them in
-    different ways, since many conversations open alike. Items without a history share one when their responses are equal too.
+    Items share a conversation when their histories are equal or one begins with the other; an item without a history begins with
+    its response. Many conversations open alike: a single turn is joined only to histories that go on with its rated response,
+    and one or two turns that histories continue in different ways are joined to none.
 
     Args:
-        share_openings: count such openings and empty histories like all others. For a split into training and test parts, which
-            should have no turns in common; intervals over such groups would be too wide.
+        share_openings: such openings join like any other beginning. For a split into training and test parts, which should have
+            no turns in common; intervals over such groups would be too wide.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     if not items:
         return np.zeros(0, np.int64)
-    first: dict[tuple[str, ...], int] = {}  # by history, the first item after it
-    index_of: dict[tuple[str, ...], int] = {}  # by history and response, the first such item
-    joined = []
-    for index, (turns, response) in enumerate(items):
-        history = tuple(turns)
-        same_turns = index_of.setdefault((*history, response), index)
-        same_history = first.setdefault(history, index)
-        joined.append((index, same_history if history or share_openings else same_turns))
+    first: dict[tuple[str, ...], int] = {}  # by beginning, the first such item
+    joined = [(index, first.setdefault(tuple(history) or (response,), index)) for index, (history, response) in enumerate(items)]
     next_turns: dict[tuple[str, ...], set[str]] = {}
-    for history in first:
-        for length in range(1, min(_OPENING_TURNS + 1, len(history))):
-            next_turns.setdefault(history[:length], set()).add(history[length])
+    for turns in first:
+        for length in range(1, min(_OPENING_TURNS + 1, len(turns))):
+            next_turns.setdefault(turns[:length], set()).add(turns[length])
     openings = {turns for turns, following in next_turns.items() if len(following) > 1 and not share_openings}
-    for history, index in first.items():
-        beginnings = (history[:length] for length in range(1, len(history) + 1))
-        joined += [
-            (index, index_of[turns])
-            for turns in beginnings
-            if turns in index_of and turns not in openings and turns[:-1] not in openings
-        ]
+    ends = {(*history, response) for history, response in items}
+    for turns, index in first.items():
+        shortest = 1 if share_openings or turns[:1] in ends or turns[:2] in ends else 2
+        beginnings = (turns[:length] for length in range(shortest, len(turns)))
+        joined += [(index, first[part]) for part in beginnings if part in first and part not in openings]
     ones, shape = np.ones(len(joined), bool), (len(items), len(items))
     _, labels = connected_components(coo_array((ones, np.array(joined).T), shape), directed=False)
     return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
@@ -96,7 +88,7 @@ def conversations(items: Sequence[tuple[Sequence[str], str]], *, share_openings:
 
 @dataclass(frozen=True, slots=True)
 class SystemMean:
-    """Means over one system's responses: of the metric's scores and of the human ratings."""
+    """Means of one system: of the metric's scores over the ``n`` responses that it judges, and of all its ratings."""
 
     system: str
     n: int
@@ -354,7 +346,12 @@ def rank(group: _Group, metric: str) -> Ranking:
         mask = group.chosen(metric, system)
         if mask.any():
             means.append(
-                SystemMean(system, int(mask.sum()), float(group.scores[metric][mask].mean()), float(group.ratings[mask].mean()))
+                SystemMean(
+                    system,
+                    int(mask.sum()),
+                    float(group.scores[metric][mask].mean()),
+                    float(group.ratings[group.of_system(system)].mean()),
+                )
             )
     means.sort(key=lambda mean: (-mean.human, mean.system))
     scores, ratings = (np.array([getattr(mean, field_name) for mean in means], np.float64) for field_name in ("metric", "human"))

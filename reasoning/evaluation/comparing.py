@@ -143,7 +143,8 @@ def compare_systems(
             values[name][index // 2, index % 2] = score.value
         if progress is not None:
             progress(1)
-    groups = conversations([(item.history, item.response) for item, _ in pairs])
+    both = [(pair[side].history, pair[side].response) for side in range(2) for pair in pairs]
+    groups = conversations(both)[: len(pairs)]  # the responses of both systems, so that their order does not matter
     differences = tuple(
         paired_difference(
             name, values[name][:, 0], values[name][:, 1], groups, better=METRIC_REGISTRY.kind(name).better,

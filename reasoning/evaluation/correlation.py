@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 KINDS = ("pearson", "spearman", "kendall")
 
 LEAST_ITEMS = 3
+_EXACT = 8
+"""Most items for which the p-value of Spearman's rho is computed over all permutations; its t distribution is far off there."""
 LEAST_CONVERSATIONS = 10
 """Fewest conversations from which an interval is computed; a bootstrap of fewer is too narrow."""
 TOO_FEW = f"fewer than {LEAST_ITEMS} judged responses"
@@ -75,7 +77,23 @@ def correlate(scores: Floats, ratings: Floats) -> tuple[Correlation, Correlation
     pearson, spearman, kendall = (
         Correlation(_number(result.statistic), None, None, _number(result.pvalue)) for result in results
     )
+    if len(scores) <= _EXACT:
+        spearman = replace(spearman, p=_exact_p(stats.rankdata(scores), stats.rankdata(ratings)))
     return pearson, spearman, kendall
+
+
+def _exact_p(ranks: Floats, others: Floats) -> float:
+    """Return the two-sided p-value of the correlation of ranks: the share of all permutations with one as far from 0."""
+    from scipy import stats
+
+    centred = others - others.mean()
+
+    def covariance(permuted: Floats) -> Floats:
+        result: Floats = permuted @ centred
+        return result
+
+    test = stats.permutation_test((ranks,), covariance, permutation_type="pairings", n_resamples=np.inf)
+    return float(test.pvalue)
 
 
 def with_intervals(

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ...graph.errors import InputError
 from ...graph.item import Item
 from ..models.hub import need
+from ..text.language import straight_apostrophes
 
 Pair = tuple[str, Sequence[str]]
 """A generated text and its references; at least one of these is not blank."""
@@ -148,7 +149,7 @@ def measure(pairs: Sequence[Pair], encoder: Any = None) -> Measures:
 
 def words(text: str) -> Words:
     """Return the words of a text, lower-cased and without punctuation: ``Don't go!`` -> ``do``, ``n't``, ``go``."""
-    tokens = _tokenizer().tokenize(_SENTENCE_END.sub(r" \1", text).lower())
+    tokens = _tokenizer().tokenize(_SENTENCE_END.sub(r" \1", straight_apostrophes(text)).lower())
     return tuple(word for word in tokens if word not in _PUNCTUATION)
 
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from ..text.language import straight_apostrophes
+
 _TABLE = """
 happy       | good great glad joyful joy cheerful delighted elated pleased gleeful fun wonderful lucky merry ecstatic overjoyed
 excited     | thrilled eager enthusiastic energetic energized pumped exhilarated amused
@@ -57,15 +59,15 @@ _PLEASANT = frozenset(
     ("happy", "excited", "satisfied", "grateful", "relieved", "proud", "hopeful", "confident", "loved", "impressed", "interested")
 )
 _NEITHER = frozenset(("surprised", "confused", "sympathetic"))
-_DENIALS = frozenset(("not", "never", "no", "isn't", "n't", "doesn't", "without"))
+_DENIALS = frozenset(("not", "never", "no", "neither", "cannot", "without"))
 _WORD = re.compile(r"[a-z']+")
 
 
 def emotion_of(text: str) -> str | None:
     """Return the first emotion that a phrase names, or the opposite where it is denied; None when it names none."""
     denied = False
-    for word in _WORD.findall(text.lower()):
-        denied = denied or word in _DENIALS
+    for word in _WORD.findall(straight_apostrophes(text.lower())):
+        denied = denied or word in _DENIALS or word.endswith("n't")
         if (emotion := _EMOTION_OF.get(word)) is not None:
             return _OPPOSITE.get(emotion) if denied else emotion
     return None

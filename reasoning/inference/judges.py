@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.questions import Instance, without_speaker
+from ..text.language import straight_apostrophes
 
 if TYPE_CHECKING:
     from ..models.encoder import TextEncoder
@@ -78,7 +79,7 @@ FORM = ("length", "denials", "opposing", "shared")
 """``length``: log of the number of characters; ``denials``: words of negation; ``opposing``: verbs that oppose, both at most 2;
 ``shared``: mean share of words in common with the other choices."""
 
-DENIAL = re.compile(r"\b(?:not|no|never|nothing|none|nobody|cannot|neither|nor|without)\b|n't\b", re.IGNORECASE)
+DENIAL = re.compile(r"\b(?:not|no|never|nothing|none|nobody|cannot|neither|nor|without)\b|n['’]t\b", re.IGNORECASE)
 OPPOSING = re.compile(
     r"\b(?:refus|den(?:y|ie)|hat(?:e[sd]?|ing)\b|dislik|fail|unable|avoid|stop|quit|against|instead|ignor|reject|cancel|forget|"
     r"forgot|un(?:happy|interested|willing|aware|able)|dis(?:agree|appoint|courag|miss))",
@@ -104,7 +105,7 @@ def form_of(choices: Sequence[str]) -> Matrix:
 
 def words_in(text: str) -> list[str]:
     """Return the words of a text in lower case, in order."""
-    return _WORD.findall(text.lower())
+    return _WORD.findall(straight_apostrophes(text.lower()))
 
 
 def terms_of(choice: str) -> list[str]:

@@ -57,7 +57,7 @@ def open_cross_encoder(model: str | Path, *, device: str | None = None) -> Ratin
 
 
 def tokens_of(tokenizer: Any, model: Any, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return a padded batch on the model's device; of a pair that is too long the first text loses its beginning."""
+    """Return a padded batch on the model's device; of a pair that is too long the longer text loses its beginning."""
     positions = getattr(model.config, "max_position_embeddings", _LONGEST)
     tokenizer.truncation_side = "left"
     encoded = tokenizer(

@@ -32,6 +32,10 @@ _ATTRIBUTES = ("ORTH", "LEMMA", "POS", "MORPH", "IDX", "LENGTH")
 _TO_PREPARE = re.compile(r"(?<=\w)\s*(?P<sign>['’‘`´])\s+(?=(?:ll|m|s|t|d|re|ve)\b)|\S{100}(?=\S)", re.IGNORECASE)
 
 
+_CAPITALS = re.compile(r"\b(?:[A-Z]+N['’]T|CANNOT)\b")
+_OTHER_HYPHENS = str.maketrans("\u2010\u2011", "--")
+_CURLY_IN_WORD = re.compile(r"(?<=[^\W\d_])’(?=[^\W\d_])")
+
 _Prepared = tuple[str, list[int] | None]
 _Key = tuple[int, int, int, int]
 
@@ -40,7 +44,7 @@ class Token(NamedTuple):
     """One token of a text, a word or a punctuation mark.
 
     Attributes:
-        text: as written; start, end: character offsets in the original text.
+        text: as the pipeline reads it (:func:`prepare`); start, end: character offsets in the original text.
         lemma: dictionary form as the pipeline gives it.
         pos: universal part of speech (``NOUN``, ``VERB``, …).
         stop: it, or its lemma, is a stop word of the pipeline's language.
@@ -68,9 +72,11 @@ class Analyser(Protocol):
 def prepare(text: str) -> _Prepared:
     """Return ``text`` as a tokeniser can process it, and the offset in ``text`` of each character and the end (None: unchanged).
 
-    Clitics are joined: ``I ’ ll`` and ``don ' t``, as tokenised corpora write them, become ``I’ll`` and ``don't``. Long runs such
+    Clitics are joined: ``I ’ ll`` and ``don ' t``, as tokenised corpora write them, become ``I’ll`` and ``don't``; those in
+    capitals, such as ``DON'T``, are lower-cased, since the tokeniser knows no others. Other hyphens become ``-``. Long runs such
     as "((((…", which would take the tokeniser quadratic time, are split every 100 characters.
     """
+    text = _CAPITALS.sub(lambda match: match[0].lower(), text.translate(_OTHER_HYPHENS))
     parts: list[str] = []
     offsets: list[int] = []
     done = 0
@@ -83,6 +89,11 @@ def prepare(text: str) -> _Prepared:
     if not parts:
         return text, None
     return "".join((*parts, text[done:])), [*offsets, *range(done, len(text) + 1)]
+
+
+def straight_apostrophes(text: str) -> str:
+    """Return ``text`` with ``'`` for each ``’`` inside a word, as in ``don’t``."""
+    return _CURLY_IN_WORD.sub("'", text)
 
 
 class SpacyAnalyser:

@@ -170,6 +170,10 @@ def test_systems_are_ranked_by_all_their_ratings(tacit: Tacit, tiny: str, tmp_pa
         assert table[3].split()[:3] == ["a", "12", "4.000"]
         assert table[4].split()[:3] == ["b", "24", "3.000"]
         assert table[4].count("n 12") == 1  # tiny cannot judge the dots
+    [ranking, _] = [
+        row["ranking"] for row in tacit("evaluate", file, "-m", tiny, "-m", "length", "--json").json if row["system"] is None
+    ]
+    assert [(entry["system"], entry["n"], entry["human"]) for entry in ranking["systems"]] == [("a", 12, 4), ("b", 12, 3)]
 
 
 def test_every_row_is_counted(tacit: Tacit, tiny: str, tmp_path: Path) -> None:

@@ -148,8 +148,8 @@ def test_conversations_are_found_by_history() -> None:
 def test_an_opening_that_goes_on_in_different_ways_joins_nothing() -> None:
     talks = [("Hi!", f"Hello {number}.", f"Any news {number}?", f"No {number}.") for number in range(3)]
     items = [(talk[:length], talk[length]) for talk in talks for length in range(4)]
-    # by talk: its opening, its second turn (one history for all three), and the rest
-    assert conversations(items).tolist() == [0, 1, 2, 2, 0, 1, 3, 3, 0, 1, 4, 4]
+    # the items with nothing but the opening, and by talk the others
+    assert conversations(items).tolist() == [0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 3, 3]
     assert set(conversations(items, share_openings=True).tolist()) == {0}
     assert conversations([((), "Hi!"), ((), "Yes."), ((), "Hi!")]).tolist() == [0, 1, 0]
 

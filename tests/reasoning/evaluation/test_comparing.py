@@ -54,6 +54,17 @@ def test_the_interval_is_that_of_a_bootstrap_over_conversations() -> None:
     assert difference_of_twenty.conversations < LEAST_CONVERSATIONS
 
 
+def test_the_order_of_the_systems_does_not_change_the_conversations() -> None:
+    talks = [[f"{word} {number}" for word in ("hi", "well", "fine", "bye")] for number in range(12)]
+    people = [Item(talk[:length], talk[length]) for talk in talks for length in range(1, 4)]
+    other = [Item(item.history, "ok") for item in people]
+    reasoner = Reasoner(None, ["length"])
+    [forth] = compare_systems(people, other, reasoner, resamples=100).metrics
+    [back] = compare_systems(other, people, reasoner, resamples=100).metrics
+    assert (forth.conversations, back.conversations) == (12, 12)
+    assert (forth.low, forth.high) == (pytest.approx(-back.high), pytest.approx(-back.low))
+
+
 def test_systems_are_compared_with_their_largest_differences() -> None:
     first = items(("a", "one two three"), ("b", "one"), ("c", "one two"))
     second = items(("a", "one"), ("b", "one two three four"), ("c", "one two"), ("d", "one"))

@@ -34,6 +34,13 @@ def rated(items: int, seed: int = 0, grid: float = 0.5) -> tuple[Floats, Floats]
     return scores, ratings
 
 
+@pytest.mark.parametrize(("items", "p"), [(3, 1 / 3), (4, 1 / 12), (5, 1 / 60)])
+def test_the_p_value_of_few_ranks_is_exact(items: int, p: float) -> None:
+    scores = np.arange(float(items))
+    for _, spearman, kendall in (correlate(scores, scores**2), correlate(scores, -(scores**2))):
+        assert (spearman.p, kendall.p) == (pytest.approx(p), pytest.approx(p))  # 2 of n! permutations
+
+
 def test_correlations_equal_scipy() -> None:
     scores, ratings = rated(80)
     for correlation, expected in zip(

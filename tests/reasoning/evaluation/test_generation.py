@@ -33,6 +33,7 @@ PAIRS = st.lists(st.tuples(TEXTS, st.lists(TEXTS, min_size=1, max_size=3)), min_
 
 def test_words_are_penn_treebank_tokens_without_punctuation() -> None:
     assert words("Don't go! He said: (well), stay.") == ("do", "n't", "go", "he", "said", "well", "stay")
+    assert words("Don’t go") == words("Don't go")
     assert words("...") == ()
 
 

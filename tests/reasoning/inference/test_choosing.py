@@ -54,6 +54,12 @@ def test_the_control_reads_the_choices_alone() -> None:
     assert features[:, 0] == pytest.approx([log(16) - 2 - 2.75, log(13) - 0.5, log(12) - 2.75])
 
 
+def test_apostrophes_do_not_matter() -> None:
+    choices = ["He doesn't like it.", "He can't go.", "Others won't."]
+    assert np.array_equal(form_of(choices), form_of([choice.replace("'", "’") for choice in choices]))
+    assert form_of(choices)[:, 1].tolist() == [1, 1, 1]
+
+
 def test_similarity_equals_the_cosine_of_the_encoder() -> None:
     encoder = WordEncoder()
     instance = Instance("d", ["A: red", "B: green blue"], "red", "cause", ["red", "green blue"])

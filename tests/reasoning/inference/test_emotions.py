@@ -17,6 +17,7 @@ def test_every_word_has_one_emotion() -> None:
     [
         ("gleeful", "happy"), ("a little annoyed", "annoyed"), ("feels not happy", "sad"),
         ("The listener isn't worried.", "relieved"),
+        ("didn't feel happy", "sad"), ("isn’t happy", "sad"), ("cannot be happy", "sad"), ("neither happy nor calm", "sad"),
         ("not angry", None), ("to go home", None), ("", None), ("Surprised and glad", "surprised"),
     ],
 )  # fmt: skip

@@ -33,22 +33,29 @@ TEXTS = st.one_of(
         ("do n't", "do n't"),
         ("the ' 90s ' tables", "the ' 90s ' tables"),
         ("' t was", "' t was"),
+        ("I DON'T, CAN’T and CANNOT, ANT'S", "I don't, can’t and cannot, ANT'S"),
+        ("ice\u2011cream, self\u2010esteem", "ice-cream, self-esteem"),
     ],
 )
 def test_split_clitics_are_joined(text: str, joined: str) -> None:
     assert prepare(text)[0] == joined
 
 
+def bare(text: str) -> str:
+    """The text without white space, capitals and hyphens of other kinds."""
+    return "".join(text.split()).lower().replace("\u2010", "-").replace("\u2011", "-")
+
+
 @given(TEXTS)
 def test_joining_keeps_offsets(text: str) -> None:
     joined, offsets = prepare(text)
     if offsets is None:
-        assert joined == text
+        assert bare(joined) == bare(text)
     else:
         assert len(offsets) == len(joined) + 1
         assert offsets == sorted(offsets)
-        assert all(text[offset] == sign or sign == " " for offset, sign in zip(offsets, joined, strict=False))
-    assert "".join(joined.split()) == "".join(text.split())
+        assert all(bare(text[offset]) == bare(sign) or sign == " " for offset, sign in zip(offsets, joined, strict=False))
+    assert bare(joined) == bare(text)
 
 
 @settings(deadline=None, max_examples=60)
@@ -57,7 +64,7 @@ def test_offsets_point_at_the_words(analyser: SpacyAnalyser, texts: list[str]) -
     for text, tokens in zip(texts, analyser.analyse(texts), strict=True):
         ends = [0]
         for token in tokens:
-            assert "".join(text[token.start : token.end].split()) == "".join(token.text.split())
+            assert bare(text[token.start : token.end]) == bare(token.text)
             assert ends[-1] <= token.start < token.end <= len(text)
             ends.append(token.end)
         assert "".join(token.text for token in tokens).replace(" ", "") == "".join(text.split()) or any(

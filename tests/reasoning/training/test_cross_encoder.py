@@ -77,11 +77,10 @@ def test_an_interrupted_training_ends_with_the_same_weights(
 
 def test_ratings_of_several_sets_are_standardised_within_each(body: Path, tmp_path: Path) -> None:
     other = [example._replace(dataset="other", rating=10 * example.rating) for example in EXAMPLES]
-    recipe = RatingRecipe(steps=1, held_out=0.0)
     facts = train_cross_encoder(
-        [*EXAMPLES, *other], body, tmp_path / "both", recipe, facts={"command": "", "use": "", "files": []}
+        [*EXAMPLES, *other], body, tmp_path / "both", RECIPE, facts={"command": "", "use": "", "files": []}
     )
-    assert (facts["held_out"], facts["pearson"]) == (0, None)
+    assert facts["pearson"] > 0.9  # 4 and 5 in one set are 40 and 50 in the other
     assert json.loads((tmp_path / "both" / "config.json").read_text(encoding="utf-8"))[SCALE] == [0.0, 1.0]
 
 
