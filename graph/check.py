@@ -84,9 +84,9 @@ def check_graph(url: str, *, progress: Progress | None = None, **credentials: An
 
 
 def _check_file(folder: Path) -> Iterator[Part]:
-    from .embedded import integrity, load
+    from .embedded import integrity
 
-    database = folder / load.DATABASE
+    database = folder / integrity.DATABASE
     if not database.exists():
         return
     try:
@@ -100,7 +100,7 @@ def _check_file(folder: Path) -> Iterator[Part]:
 
 def _write_checksums(folder: Path, part: Part) -> Part:
     """Write the checksums of a file without them, after its assertions matched its manifest."""
-    from .embedded.load import write_checksums
+    from .embedded.database_file import write_checksums
 
     try:
         write_checksums(folder)

@@ -5,7 +5,9 @@ whenever they are opened, larger ones by a sample of their blocks, and in full b
 (flipped bits, truncated or swapped files), not forgery.
 
 A folder is built in a hidden temporary folder in the same parent folder, under a lock that the system releases when the process
-dies. One rename moves it into place. Temporary folders without a lock are deleted by the next process that builds one.
+dies. One rename moves it into place. Temporary folders without a lock are deleted by the next process that builds one. Unlike
+:func:`.atomic.new_folder`, which refuses a second writer, several processes may build the same folder: its digest determines
+its content, so the first that finishes serves all.
 """
 
 from __future__ import annotations

@@ -225,9 +225,9 @@ class EmbeddedGraph(Store):
         self._verify()
 
     def unfinished(self) -> list[str]:
-        from . import load
+        from .database_file import killed_load
 
-        name = load.killed_load(self.path)
+        name = killed_load(self.path)
         return [] if name is None else [name]
 
     def close(self) -> None:

@@ -36,8 +36,11 @@ from ..links import (
 from ..loading import Known, from_row, rare_cycle_search
 from . import engine as schema
 from . import integrity
+from .database_file import DRAFT, exclusive, replace_database, writing
 from .engine import LOAD_MEMORY, Engine
-from .load import COPY, DATABASE, DRAFT, Part, exclusive, parts, replace_database, writing
+from .integrity import DATABASE
+from .load import COPY
+from .spool import Part, parts
 
 _BATCH = 50_000
 """Links that are read at a time."""

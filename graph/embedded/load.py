@@ -4,39 +4,32 @@ New rows are first written to a spool of Arrow files, one per table, because the
 than pieces of it. Then they go, as Parquet files that the engine reads, into a copy of the database file, which replaces the file
 by one rename. A small graph of which many tables would be appended to is written anew, in half the time. Only one process
 loads at a time; readers keep the file that they opened. Temporary files are removed when a load ends; a killed process leaves
-them, so that :func:`killed_load` can detect it, and the next load removes them.
+them, so that :func:`.database_file.killed_load` can detect it, and the next load removes them.
 """
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...cypher import Query, query
-from ..atomic import flush, lock
 from ..columns import assertions
-from ..errors import GraphBusy, GraphError
+from ..errors import GraphError
 from ..loading import Known, Numbered, from_row, new_assertions, properties, rare_cycle_search, with_assertions, with_entry
 from ..model import Assertion, LoadCounts, LoadEntry, Manifest
-from ..names import LABELS, Label, label_of, language_of, text_of
+from ..names import LABELS, Label, label_of
 from . import engine as schema
 from . import integrity
-from .engine import LOAD_MEMORY, Engine, OutOfMemory, key_of, release_memory, table_of
-from .integrity import DATABASE as DATABASE
+from .database_file import DRAFT, LOCK, exclusive, replace_database, writing
+from .engine import LOAD_MEMORY, Engine, OutOfMemory, release_memory, table_of
+from .integrity import DATABASE
+from .spool import Part, Spool
 
-_LOCK = "graph.lock"
-DRAFT = f"{DATABASE}{integrity.DRAFT}"
 _BATCH = 20_000
 """Rows that are read at a time."""
 _DOUBLINGS = 2
@@ -49,34 +42,10 @@ COPY = 250_000
 """Rows that are copied at a time; more are not faster and take more memory."""
 PART = 750_000
 """Most assertions that are copied at a time into an empty table; the engine keeps all of them in memory, in its pool."""
-_DISK_FULL = "No space left on device"
 REWRITTEN = 20_000
 """Most assertions of a graph that is written anew when many of its tables would be appended to."""
 _FEW_TABLES = 4
 """Most tables that are appended to; each takes a third of a second, and a small graph is written in one."""
-_NO_SPACE = 1 << 20
-"""Bytes; a failure with less free space than this is reported as a full disk."""
-
-_REPEATING = pa.dictionary(pa.int32(), pa.string())  # texts that are stored once per batch
-
-EDGES = pa.schema(
-    [
-        ("from", pa.string()),
-        ("to", pa.string()),
-        ("relation", _REPEATING),
-        ("weight", pa.float64()),
-        *((name, _REPEATING) for name in ("source", "dataset", "license", "contributors", "head_sense", "tail_sense")),
-        ("rank", pa.int64()),
-        ("score", pa.float64()),
-        ("id", pa.int64()),
-    ]
-)
-NODES = {
-    "Concept": pa.schema([("uri", pa.string()), ("text", pa.string()), ("language", _REPEATING)]),
-    "Event": pa.schema([("uri", pa.string()), ("text", pa.string())]),
-}
-
-Key = tuple[str, Label]
 
 
 def create(folder: Path) -> tuple[Path, ...]:
@@ -110,26 +79,11 @@ def discard(folder: Path, created: Iterable[Path] = ()) -> None:
                     return
                 (folder / DATABASE).unlink()
                 Path(f"{folder / DATABASE}{integrity.SUMS}").unlink(missing_ok=True)
-            (folder / _LOCK).unlink()
+            (folder / LOCK).unlink()
         for parent in created:
             parent.rmdir()
     except (GraphError, OSError):  # another process uses it
         return
-
-
-def killed_load(folder: Path) -> str | None:
-    """Return the name of a load into ``folder`` that was killed: there are temporary files, and no process holds the lock."""
-    if next(folder.glob(f"{DRAFT}*"), None) is None:
-        return None
-    name = ""
-    try:
-        with os.fdopen(lock(folder / _LOCK, flags=os.O_RDONLY, shared=True), "rb") as file:
-            name = file.read().decode(errors="replace")
-    except BlockingIOError:
-        return None
-    except OSError:
-        pass
-    return name or "a load"
 
 
 @rare_cycle_search()
@@ -298,198 +252,3 @@ class _Draft:
             if not self.engine.rows(query("any_assertion", "embedded").naming(RELATION=table, LABEL=label)):
                 return table
         raise AssertionError("parts_of does not end")
-
-
-def replace_database(folder: Path, manifest: Manifest) -> None:
-    """Replace the database by the draft, which has this manifest."""
-    draft = folder / DRAFT
-    if Path(f"{draft}.wal").exists():
-        raise GraphError(f"the engine did not finish writing {folder}; the graph is unchanged, load again")
-    flush(draft)
-    integrity.write_sums(draft, folder / DATABASE, properties(manifest))
-    draft.replace(folder / DATABASE)
-    integrity.drop_old_sums(folder / DATABASE)
-    flush(folder)
-
-
-def _sweep(folder: Path) -> None:
-    """Remove the temporary files of a load."""
-    for path in folder.glob(f"{DRAFT}*"):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def write_checksums(folder: Path) -> None:
-    """Write the checksums of a database that has none and was verified otherwise."""
-    with exclusive(folder):
-        integrity.write_sums(folder / DATABASE, folder / DATABASE)
-
-
-@contextmanager
-def exclusive(folder: Path, name: str = "") -> Iterator[None]:
-    """Hold the folder's lock, with the name of the load in the lock file.
-
-    Temporary files are removed at the start, if a load was killed before, and at the end.
-    """
-    try:
-        descriptor = lock(folder / _LOCK, mode=0o666, required=True)
-    except BlockingIOError:
-        raise GraphBusy(f"another process is loading into {folder}; try again when it is done") from None
-    except OSError as error:
-        raise GraphError(f"{folder} cannot be written to ({error.strerror}); check its permissions") from error
-    try:
-        _sweep(folder)
-        _write_name(descriptor, name)
-        yield
-    finally:
-        _sweep(folder)
-        _write_name(descriptor, "")
-        os.close(descriptor)
-
-
-def _write_name(descriptor: int, name: str) -> None:
-    with suppress(OSError):  # the disk may be full
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, name.encode(errors="replace"), 0)
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Report failures to write a graph in ``folder`` as errors that name it, including a full disk met by the engine."""
-    try:
-        yield
-    except (OSError, GraphError) as error:
-        free = shutil.disk_usage(folder).free
-        if isinstance(error, GraphError) and _DISK_FULL not in str(error) and free > _NO_SPACE:  # the engine may give no reason
-            raise
-        if isinstance(error, GraphError) or error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise GraphError(
-                f"the disk of {folder} is full ({free / 1e6:,.0f} MB are free); free some space there and run the load again: "
-                "it needs as much as the graph takes now plus twice what is added; the graph is unchanged"
-            ) from error
-        raise GraphError(
-            f"{folder} cannot be written to ({error.strerror or error}); the graph is unchanged, check disk and permissions"
-        ) from error
-
-
-class Part(NamedTuple):
-    """Rows to be copied into one table."""
-
-    file: Path  # a Parquet file
-    rows: int  # their number
-    bytes: int  # what they take in memory
-
-
-class Spool:
-    """Temporary Arrow files of new nodes and assertions, one per table; a context manager that closes the files."""
-
-    def __init__(self, folder: Path, graph: Path) -> None:
-        with writing(graph):
-            folder.mkdir()
-        self._folder, self._graph = folder, graph
-        self._writers: dict[Path, pa.RecordBatchStreamWriter] = {}
-        self._edges: dict[Key, Path] = {}
-        self._tables: dict[str, str] = {}
-
-    def add_nodes(self, label: Label, uris: list[str]) -> None:
-        """Add new nodes of one label."""
-        if not uris:
-            return
-        columns = [uris, [text_of(uri) for uri in uris]]
-        if label == "Concept":
-            columns.append([language_of(uri) for uri in uris])
-        columns_schema = NODES[label]
-        rows = pa.record_batch([_array(*pair) for pair in zip(columns, columns_schema, strict=True)], schema=columns_schema)
-        self._write(self._folder / f"nodes-{label}.arrow", rows)
-
-    def add_assertions(self, batch: Numbered) -> None:
-        """Add new assertions, at least one."""
-        heads, relations, tails, *other_columns = zip(*batch.rows, strict=True)
-        columns = [heads, tails, relations, *other_columns, batch.ids]
-        rows = pa.record_batch([_array(*pair) for pair in zip(columns, EDGES, strict=True)], schema=EDGES)
-        codes = rows.column("relation").indices.to_numpy() * len(LABELS)
-        codes += pc.starts_with(rows.column("from"), "/e/").to_numpy(zero_copy_only=False)
-        names = rows.column("relation").dictionary.to_pylist()
-        for code in np.unique(codes).tolist():
-            relation, label = names[code // len(LABELS)], LABELS[code % len(LABELS)]
-            key = key_of(relation), label
-            self._tables.setdefault(key[0], table_of(relation))
-            path = self._edges.setdefault(key, self._folder / f"edges-{key[0]}-{label}.arrow")
-            self._write(path, rows.take(pa.array(np.flatnonzero(codes == code))))
-
-    def _write(self, path: Path, rows: pa.RecordBatch) -> None:
-        with writing(self._graph):
-            if path not in self._writers:
-                self._writers[path] = pa.ipc.new_stream(str(path), rows.schema)
-            self._writers[path].write_batch(rows)
-
-    def tables(self) -> list[Key]:
-        """Return the tables that have new assertions."""
-        return list(self._edges)
-
-    def finish(self) -> None:
-        """Close the files for writing."""
-        with writing(self._graph):
-            for writer in self._writers.values():
-                writer.close()
-
-    def nodes(self, size: int) -> Iterator[tuple[Label, Part]]:
-        """Yield each label's new nodes, about ``size`` at a time."""
-        for label in LABELS:
-            path = self._folder / f"nodes-{label}.arrow"
-            if path in self._writers:
-                yield from ((label, part) for part in parts(path, size))
-
-    def assertions(self, size: Callable[[Label], int]) -> Iterator[tuple[str, Label, Part]]:
-        """Yield the name for each table if it has to be created, and its new assertions, about ``size(label)`` at a time."""
-        for (key, label), path in sorted(self._edges.items()):
-            yield from ((self._tables[key], label, part) for part in parts(path, size(label)))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self.finish()
-            return
-        with suppress(OSError):  # the first error is the one to report
-            for writer in self._writers.values():
-                writer.close()
-
-
-def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
-    """Return a column; repeating texts are dictionary-encoded, with null for empty ones."""
-    if field.type != _REPEATING:
-        return pa.array(values, field.type)
-    texts = pa.array(values, pa.string())
-    return pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
-
-
-def parts(path: Path, size: int) -> Iterator[Part]:
-    """Yield the rows of a spool's file, about ``size`` at a time; each part's file replaces that of the part before.
-
-    The engine reads a Parquet file piece by piece, whereas a table that is passed to it stays in memory until all is copied.
-    """
-    with pa.OSFile(str(path)) as source, pa.ipc.open_stream(source) as batches:
-        pending: list[pa.RecordBatch] = []
-        for batch in batches:
-            if pending and sum(map(len, pending)) + len(batch) > size:
-                yield _part(path, pending)
-            pending.append(batch)
-        yield _part(path, pending)
-
-
-def _part(path: Path, batches: list[pa.RecordBatch]) -> Part:
-    """Move the batches from the list to a Parquet file beside ``path``, and return their memory to the system."""
-    import pyarrow.parquet as pq
-
-    rows = pa.Table.from_batches(batches)
-    batches.clear()
-    part = Part(path.with_suffix(".parquet"), len(rows), rows.nbytes)
-    with pa.OSFile(str(part.file), "wb") as file:  # pyarrow would take a path such as "a:b" as a URI
-        pq.write_table(rows, file, row_group_size=_BATCH, compression="none", write_statistics=False)
-    del rows
-    release_memory()
-    return part

@@ -22,6 +22,7 @@ from tacit.graph import (
 from tacit.graph.embedded import engine as schema
 from tacit.graph.embedded import load as embedded_load
 from tacit.graph.embedded.engine import Engine
+from tacit.graph.embedded.spool import Spool
 from tacit.graph.item import Item
 from tacit.graph.links import Link
 from tacit.graph.loading import rare_cycle_search
@@ -67,7 +68,7 @@ def test_a_small_graph_is_the_same_written_anew_and_appended_to(tmp_path: Path, 
     written: list[bool] = []
     write = embedded_load._write
 
-    def watched(folder: Path, spool: embedded_load.Spool, manifest: Manifest, rewritten: bool) -> None:
+    def watched(folder: Path, spool: Spool, manifest: Manifest, rewritten: bool) -> None:
         written.append(rewritten)
         write(folder, spool, manifest, rewritten)
 

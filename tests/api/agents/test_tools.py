@@ -19,7 +19,7 @@ from tacit.api.agents.tools import TOOLS
 from tacit.api.server import Settings, create_app
 from tacit.cypher import cookbook
 from tacit.graph import KnowledgeGraph, open_graph
-from tacit.graph.embedded.load import DATABASE
+from tacit.graph.embedded.integrity import DATABASE
 from tacit.graph.errors import InputError, MissingExtra
 from tacit.graph.names import event_uri
 from tacit.graph.relations import RELATIONS
