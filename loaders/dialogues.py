@@ -8,32 +8,38 @@ A record has one of these forms:
   message on is an item; if no message has that role, every message from the second on is. Messages with the roles ``system``,
   ``developer``, ``tool`` and ``function``, and messages without text, are left out.
 
-A history is a list of texts, or one text: with one turn per line, with ``</UTT>`` after every turn (as in DECO), or with a JSON
-list. In CSV, lists are JSON in their cells. Every record gives at least one row: a record without an item gives an
-:class:`ItemError` in its place, with its ``id`` if it has one. So does an item whose texts cannot be scored.
+A history is a list of texts, or one text: with a list, with one of the marks of data sets between or after the turns
+(``</UTT>`` of DECO, ``__eou__`` of DailyDialog, ``|||`` of GRADE, ``[SEP]``, ``</s>``), or with one turn per line. In CSV, lists
+are JSON, or as Python or NumPy writes them, in their cells. Every record gives at least one row: a record without an item gives
+an :class:`ItemError` in its place, with its ``id`` if it has one. So does an item whose texts cannot be scored.
 """
 
 from __future__ import annotations
 
+import ast
 import json
+import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, TypeGuard, TypeVar
 
-import orjson
-
 from ..graph.errors import DamagedInput, InputError
 from ..graph.item import Item, ItemError
 from .io import ByteSource, Line, decode
-from .records import Columns, Damage, read_records
+from .records import Columns, Damage, parsed_json, read_records
 
 T = TypeVar("T")
 
 TEXTS = "a list of texts"
 
-_DECO_END = "</UTT>"
+_TURN_END = re.compile(r"</UTT>|__eou__|\|\|\||\[SEP\]|</s>")
+_LINE_END = re.compile(r"\r?\n")
+_ESCAPED_LINE_END = re.compile(r"(?:\\r)?\\n")
+_PYTHON_TEXT = re.compile(r"""'(?:[^'\\\n]|\\[\\'"nrtxuU])*+'|"(?:[^"\\\n]|\\[\\'"nrtxuU])*+\"""")
+_PYTHON_TEXTS = re.compile(rf"\s*+\[\s*+(?:(?:{_PYTHON_TEXT.pattern})[\s,]*+)++\]\s*+")
 _IGNORED_ROLES = frozenset(("system", "developer", "tool", "function"))
 _REPLY_ROLE = "assistant"
 _FORMS = "history (or context) and response, or turns, or messages"
@@ -136,7 +142,10 @@ def parsed_records(
         try:
             if reason is not None:
                 raise BrokenRecord(reason)
-            data = parsed_json(text)
+            try:
+                data = parsed_json(text)
+            except ValueError as error:
+                raise BrokenRecord(str(error)) from None
             row = parse(data, line.number)
         except (BrokenRecord, InputError) as error:
             record_id = own_id(data, id_field) if isinstance(data, dict) else None
@@ -155,25 +164,11 @@ def json_object(value: Any, expected: str) -> dict[str, Any]:
     return value
 
 
-def parsed_json(text: str) -> Any:
-    """Return the value of a JSON text; NaN, which Python writes although JSON does not have it, is accepted."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        reason = f"not JSON ({error.msg})"
-    try:
-        value = json.loads(text)
-        json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
-    except (ValueError, RecursionError):
-        raise BrokenRecord(reason) from None
-    return value
-
-
 def items_in(data: Mapping[str, Any], line: int) -> list[Item | ItemError]:
     """Return the items in the record with this number, at least one, with an error for each that cannot be scored."""
     record_id = data.get("id")
-    if isinstance(record_id, bool) or not (record_id is None or isinstance(record_id, str | int)):
-        raise BrokenRecord("id is neither text nor a whole number")
+    if not (record_id is None or isinstance(record_id, str)) and own_id(data) is None:
+        raise BrokenRecord("id is neither a text nor a number")
     item_id = own_id(data) or str(line)
     if "response" in data or "history" in data:
         return [_item(line, item_id, history_of(data), response_of(data), references_of(data))]
@@ -221,7 +216,7 @@ def turns_of(data: Mapping[str, Any]) -> tuple[list[str], list[int]]:
 def _messages(value: Any) -> tuple[list[str], list[str]]:
     """Return the texts and roles of the turns in ``messages``."""
     if isinstance(value, str):
-        value = _json_list(value)
+        value = list_in(value)
     turns, roles = [], []
     if not isinstance(value, list):
         raise BrokenRecord("messages is not a list of objects with role and content")
@@ -252,12 +247,13 @@ def history_of(data: Mapping[str, Any]) -> tuple[str, ...]:
     if key == "messages":
         return tuple(_messages(value)[0])
     if isinstance(value, str):
-        turns = _json_list(value)
+        turns = list_in(value)
         if turns is not None and _are_texts(turns):
             return tuple(turns)
-        if _DECO_END in value:
-            return tuple(turn.strip() for turn in value.split(_DECO_END) if turn.strip())
-        return tuple(turn for turn in value.replace("\r\n", "\n").split("\n") if turn.strip())
+        if _TURN_END.search(value):
+            return tuple(turn.strip() for turn in _TURN_END.split(value) if turn.strip())
+        line_end = _LINE_END if "\n" in value else _ESCAPED_LINE_END
+        return tuple(turn for turn in line_end.split(value) if turn.strip())
     if value is None:
         raise BrokenRecord("history is missing")
     if not _are_texts(value):
@@ -273,12 +269,12 @@ def response_of(data: Mapping[str, Any]) -> str:
 
 
 def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts of ``references`` (a list; in CSV as JSON) and ``reference`` (one text, or a list)."""
+    """Return the texts of ``references`` (a list; in CSV in its cell) and ``reference`` (one text, or a list)."""
     references: tuple[str, ...] = ()
     for key in ("references", "reference"):
         value = data.get(key)
         if isinstance(value, str):
-            texts = _json_list(value)
+            texts = list_in(value)
             value = texts if texts is not None and _are_texts(texts) else [value] if value.strip() else []
         if value is not None and not _are_texts(value):
             raise BrokenRecord(f"{key} is neither a text nor {TEXTS}")
@@ -287,29 +283,41 @@ def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def texts_of(value: Any, key: str) -> list[str]:
-    """Return a list of texts; in CSV it is JSON."""
+    """Return a list of texts; in CSV it is in a text."""
     if isinstance(value, str):
-        value = _json_list(value)
+        value = list_in(value)
     if not _are_texts(value):
         raise BrokenRecord(f"{key} is not {TEXTS}")
     return value
 
 
 def own_id(data: Mapping[str, Any], field: str = "id") -> str | None:
-    """Return the record's ID, None when it has none."""
+    """Return the record's ID, None when it has none: a text that is not empty, or a finite number (``1`` for 1.0)."""
     value = data.get(field)
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value) if value.is_integer() else value)
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip() else None
 
 
-def _json_list(value: str) -> list[Any] | None:
-    """Return the list in a JSON text, None when the text is not a JSON list."""
+def list_in(value: str) -> list[Any] | None:
+    """Return the list in a JSON text, or the list of texts in a text as Python or NumPy writes it; None for another text."""
     if not value.lstrip().startswith("["):
         return None
     try:
         parsed = json.loads(value, strict=False)
     except (ValueError, RecursionError):
-        return None
+        return _python_texts(value)
     return parsed if isinstance(parsed, list) else None
+
+
+def _python_texts(value: str) -> list[Any] | None:
+    """Return the texts in ``['a', "b"]`` or, as NumPy has them, ``['a' 'b']``."""
+    if not _PYTHON_TEXTS.fullmatch(value):
+        return None
+    try:
+        return [ast.literal_eval(text) for text in _PYTHON_TEXT.findall(value)]
+    except (ValueError, SyntaxError):
+        return None
 
 
 def _are_texts(value: Any) -> TypeGuard[list[str]]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -23,11 +24,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..graph.errors import InputError
-from .io import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, ByteSource, Chunks, Line, blocks, decode, lines, split
+from .io import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, ByteSource, Chunks, Line, blocks, decode, excerpt, lines, split
 
 PARQUET = b"PAR1"
 """The first bytes of a Parquet file."""
 
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _HEAD_BYTES = 1 << 16
 _DELIMITERS = ",\t;"
 _TABLE_SUFFIXES = (".csv", ".tsv")
@@ -46,7 +48,7 @@ class Columns(NamedTuple):
     holds: str  # what the file contains, e.g. `dialogues`
     # For fields the columns that have them, where they have other names; of JSON the keys.
     named: Mapping[str, str] = MappingProxyType({})
-    strict: bool = False  # whether a row of CSV with a misplaced quote has a flaw; otherwise it is read as well as possible
+    strict: bool = False  # whether every row of CSV with a misplaced quote has a flaw
 
     def fields(self, columns: Sequence[str]) -> list[str]:
         """Return the field that each of ``columns``, in lower case, has; an empty text where another column has that field."""
@@ -54,10 +56,14 @@ class Columns(NamedTuple):
         return [field_of.get(name, "" if name in self.named else name) for name in columns]
 
     def check(self, columns: Sequence[str], path: str) -> None:
-        """Raise :class:`InputError` unless a table with ``columns``, in lower case, has those that are named."""
+        """Raise :class:`InputError` if a table with ``columns``, in lower case, lacks one that is named or has one twice."""
         for field, column in self.named.items():
             if column.strip().lower() not in columns:
                 raise InputError(f"{path} has no column {column!r} for {field}; it has {_listed(columns)}")
+        fields = self.fields(columns)
+        for name, field in zip(columns, fields, strict=True):
+            if fields.count(field) > 1 and self.enough(set(fields)) and not self.enough(set(fields) - {field}):
+                raise InputError(f"{path} has two columns {name!r}; upper and lower case are the same, so rename one")
 
 
 class Damage(str):
@@ -69,53 +75,83 @@ class Damage(str):
 def read_records(source: ByteSource, columns: Columns) -> Iterator[Line]:
     """Yield the records of ``source``, in its order; InputError, while iterating, for other formats and columns. Call once."""
     peeked = Peeked(source)
+    if peeked.head.startswith(_UTF16):
+        raise InputError(f"{source.path} is in UTF-16; save it as UTF-8")
     head = peeked.head.lstrip()
     if head.startswith(PARQUET):
         return _parquet(source.path, columns)
     if not head:
         return json_lines(peeked)
-    if head.startswith(b"[") and not _is_list_line(head):
-        return _renamed(json_elements(peeked), columns)
     if not head.startswith((b"{", b"[")):
-        headings, has_objects = _headings(head), b"\n{" in head
-        for delimiter, cells in headings:
+        first_rows, has_objects = _first_rows(head), b"\n{" in head
+        for delimiter, cells in first_rows:
             if columns.enough(set(columns.fields(cells))):
                 columns.check(cells, source.path)
                 return _table(peeked, delimiter, columns)
-        if headings and not has_objects:
-            columns.check(headings[0][1], source.path)
         is_table = source.path.lower().removesuffix(".gz").endswith(_TABLE_SUFFIXES)
-        if headings and (is_table or not has_objects):
-            raise InputError(f"{source.path} has the columns {_listed(headings[0][1])}; wanted are {columns.wanted}")
+        headings = (cells for _, cells in first_rows if is_table or _are_names(cells))
+        heading: list[str] = max(headings, key=len, default=[])
+        if heading and not has_objects:
+            columns.check(heading, source.path)
+        if heading and (is_table or not has_objects):
+            raise InputError(f"{source.path} has the columns {_listed(heading)}; wanted are {columns.wanted}")
         if not has_objects:
             raise InputError(
                 f"{source.path} has no {columns.holds} in a supported format; expected JSON lines, a JSON list, CSV or "
                 f"Parquet with {columns.wanted}"
             )
-    return _renamed(json_lines(peeked), columns)
+    if _spans_lines(head):
+        raise InputError(
+            f"{source.path} has a JSON object of several lines; expected one object per line, or a JSON list of objects"
+        )
+    rows = json_elements(peeked) if head.startswith(b"[") and not _is_list_line(head) else json_lines(peeked)
+    return _renamed(rows, columns.named, source.path) if columns.named else rows
 
 
-def _renamed(lines: Iterator[Line], columns: Columns) -> Iterator[Line]:
-    """Yield JSON records with the fields under their own names; other values stay unchanged."""
-    if not columns.named:
-        return lines
-    return (_with_fields(line, columns.named) if line.flaw is None else line for line in lines)
+def _renamed(rows: Iterator[Line], named: Mapping[str, str], path: str) -> Iterator[Line]:
+    """Yield JSON records with the fields under their own names; raise :class:`InputError` at the end for a key of none."""
+    missing = dict(named)
+    keys: list[str] = []  # of the first record
+    for line in rows:
+        try:
+            record = parsed_json(line.data.decode()) if line.flaw is None else None
+        except ValueError:  # reported by whoever parses the line
+            record = None
+        if not isinstance(record, dict):
+            yield line
+            continue
+        keys = keys or list(record)
+        missing = {field: key for field, key in missing.items() if key not in record}
+        renamed = {field: record[key] for field, key in named.items() if key in record}
+        others = {key: value for key, value in record.items() if key not in named and key not in named.values()}
+        yield Line(line.number, json.dumps(others | renamed, ensure_ascii=False, separators=(",", ":")).encode())
+    for field, key in missing.items() if keys else ():
+        raise InputError(f"{path} has no key {key!r} for {field}; its first record has {_listed(keys)}")
 
 
-def _with_fields(line: Line, named: Mapping[str, str]) -> Line:
+def parsed_json(text: str) -> Any:
+    """Return the value of a JSON text; NaN, which Python writes although JSON does not have it, is accepted.
+
+    Raises:
+        ValueError: with a message for the user; it is not JSON.
+    """
     try:
-        record = orjson.loads(line.data)
-    except orjson.JSONDecodeError:
-        return line
-    if not isinstance(record, dict):
-        return line
-    renamed = {field: record[key] for field, key in named.items() if key in record}
-    others = {key: value for key, value in record.items() if key not in named and key not in named.values()}
-    return Line(line.number, orjson.dumps(others | renamed))
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        reason = f"not JSON ({error.msg})"
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
+    except (ValueError, RecursionError):
+        raise ValueError(reason) from None
+    return value
 
 
 class Peeked:
-    """A source whose beginning (:attr:`head`, 64 KB) has been read, and is yielded again."""
+    """A source whose beginning (:attr:`head`, 64 KB) has been read, and is yielded again.
+
+    Carriage returns become line feeds where the beginning has no line feed, as in files of old Macs and some spreadsheets.
+    """
 
     def __init__(self, source: ByteSource) -> None:
         self._source = source
@@ -124,6 +160,10 @@ class Peeked:
         while sum(map(len, self._first_chunks)) < _HEAD_BYTES and (chunk := next(self._chunks, b"")):
             self._first_chunks.append(chunk)
         self.head = b"".join(self._first_chunks).removeprefix(BOM)
+        if b"\n" not in self.head and b"\r" in self.head and not self.head.startswith(PARQUET):
+            self.head = self.head.replace(b"\r", b"\n")
+            self._first_chunks, rest = [], chain(self._first_chunks, self._chunks)
+            self._chunks = (chunk.replace(b"\r", b"\n") for chunk in rest)
 
     @property
     def damage(self) -> str | None:
@@ -137,10 +177,20 @@ class Peeked:
 def _is_list_line(head: bytes) -> bool:
     """Return whether the first line is a complete JSON list and objects follow: JSON lines of which the first is invalid."""
     first, _, following = head.partition(b"\n")
-    if not following.lstrip().startswith(b"{"):
-        return False
+    return following.lstrip().startswith(b"{") and _is_json(first)
+
+
+def _spans_lines(head: bytes) -> bool:
+    """Return whether the file begins with a JSON object that continues on the second line, not with a JSON line that is cut."""
+    first, _, following = head.partition(b"\n")
+    second = following.partition(b"\n")[0].strip()
+    is_open = first.startswith(b"{") and first.rstrip().endswith((b"{", b"[", b",")) and not _is_json(first.rstrip(b", \r"))
+    return is_open and (second.startswith(b'"') or (second.endswith(b",") and _is_json(second[:-1])))
+
+
+def _is_json(data: bytes) -> bool:
     try:
-        orjson.loads(first)
+        orjson.loads(data)
     except orjson.JSONDecodeError:
         return False
     return True
@@ -210,24 +260,25 @@ def json_elements(source: Peeked) -> Iterator[Line]:
         yield Line(number, b"", Damage(source.damage or "the JSON list has no end"))
 
 
-def _headings(head: bytes) -> list[tuple[str, list[str]]]:
-    """Return the delimiters with which the first line has two or more column names, with these names in lower case."""
+def _first_rows(head: bytes) -> list[tuple[str, list[str]]]:
+    """Return the delimiters, each with the cells in lower case that the first line has with it."""
     line = head.split(b"\n", 1)[0].decode(errors="replace").strip()
-    headings: list[tuple[str, list[str]]] = []
-    if len(line) > _LONGEST_HEADING:
-        return headings
-    for delimiter in _DELIMITERS:
-        cells = [cell.strip().lower() for cell in next(csv.reader([line], delimiter=delimiter), [])]
-        if all(_NAME.fullmatch(cell) for cell in cells if cell) and len([cell for cell in cells if cell]) > 1:
-            headings.append((delimiter, cells))
-    if not headings and line.lower() in ("turns", "messages"):
-        headings.append((",", [line.lower()]))
-    return headings
+    rows: list[tuple[str, list[str]]] = []
+    for delimiter in _DELIMITERS if len(line) <= _LONGEST_HEADING else ():
+        with suppress(csv.Error):
+            rows.append((delimiter, [cell.strip().lower() for cell in next(csv.reader([line], delimiter=delimiter), [])]))
+    return rows
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    """Return whether cells look like the names of two or more columns, not like prose."""
+    names = [cell for cell in cells if cell]
+    return len(names) > 1 and all(map(_NAME.fullmatch, names))
 
 
 def _listed(names: Sequence[str]) -> str:
-    first_names = [name for name in names if name][:_SHOWN_COLUMNS]
-    return ", ".join(first_names) + (" and more" if len(names) > len(first_names) else "")
+    named = [excerpt(name) for name in names if name]
+    return ", ".join(named[:_SHOWN_COLUMNS]) + (" and more" if len(named) > _SHOWN_COLUMNS else "")
 
 
 class TableRow(NamedTuple):
@@ -243,43 +294,106 @@ def table_rows(source: Chunks, delimiter: str, *, quoted: bool = True, strict: b
     """Yield the rows of a table, the heading included, without empty ones.
 
     Bytes that are not UTF-8 are surrogates in the cells. Where the file ends early, the last flaw is a :class:`Damage`. With
-    ``quoted`` cells stand in double quotes where they need it, as in CSV; with ``strict`` a row with a misplaced quote has a
-    flaw.
+    ``quoted`` cells stand in double quotes where they need it, as in CSV. A line with a misplaced quote is read without quotes
+    if it has as many cells as the first row then; otherwise, and with ``strict``, it has a flaw. The lines after it are read.
     """
-    flaws: list[Line] = []
-    skipped_lines = 0  # lines that are too long
-    truncated = False
+    return _TableReader(source, delimiter, quoted, strict).rows()
 
-    def texts() -> Iterator[str]:
-        nonlocal skipped_lines, truncated
-        for block in blocks(source):
-            if block.flaw is None:
-                for row in io.BytesIO(block.data):
-                    yield row.decode(errors="surrogateescape")
-                continue
-            truncated = truncated or block.flaw == source.damage
-            flaws.append(Line(block.first, block.data, Damage(block.flaw) if block.flaw == source.damage else block.flaw))
-            skipped_lines += 1
 
-    reader = csv.reader(texts(), delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=strict)
-    while True:
-        number = reader.line_num + skipped_lines + 1
-        fault, cells = None, None
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            fault = f"not {'CSV' if quoted else 'a table'} ({error})"
-        is_incomplete = truncated  # a row that began before the damage is incomplete
-        if flaws and not is_incomplete:
-            yield from (TableRow(flawed.number, [], flawed.data, flawed.flaw) for flawed in flaws)
-        if fault is not None:
-            yield TableRow(number, [], flaw=fault)
-        elif cells is None or is_incomplete:
-            yield from (TableRow(flawed.number, [], flawed.data, flawed.flaw) for flawed in flaws if is_incomplete)
-            return
-        elif cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
-            yield TableRow(number, cells)
-        flaws.clear()
+class _TableReader:
+    """The rows of :func:`table_rows`."""
+
+    def __init__(self, source: Chunks, delimiter: str, quoted: bool, strict: bool) -> None:
+        self._delimiter, self._quoted, self._strict = delimiter, quoted, strict
+        self._unread = _texts(source)
+        self._read_again: list[str | Line] = []  # the next one last
+        self._taken: list[str] = []  # the lines of the row
+        self._flawed: Line | None = None  # the line with a flaw after them
+        self._width = 0  # cells of the first row
+
+    def rows(self) -> Iterator[TableRow]:
+        number, rows = 1, self._parsed()
+        while True:
+            self._taken.clear()
+            cells: list[str] | None
+            try:
+                cells = next(rows, None)
+                if cells and (len(cells) != self._width or len(self._taken) > 1) and self._are_rows(self._taken):
+                    raise csv.Error("a quote that is not closed")
+            except csv.Error as error:
+                rows, cells = self._parsed(), self._without_quotes(error)
+                if not cells and not self._is_cut():
+                    yield TableRow(number, [], flaw=f"not {'CSV' if self._quoted else 'a table'} ({error})")
+            if cells and (cells[0].strip() or any(cell.strip() for cell in cells)):
+                self._width = self._width or len(cells)
+                yield TableRow(number, cells)
+            number += len(self._taken)
+            if self._flawed is not None:
+                yield TableRow(number, [], self._flawed.data, self._flawed.flaw)
+                number, rows, self._flawed = number + 1, self._parsed(), None
+            elif cells is None:
+                return
+
+    def _parsed(self) -> Iterator[list[str]]:
+        if not self._quoted:
+            return csv.reader(self._lines(), delimiter=self._delimiter, quoting=csv.QUOTE_NONE)
+        return csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the lines up to the next one with a flaw."""
+        while (line := self._read_again.pop() if self._read_again else next(self._unread, None)) is not None:
+            if isinstance(line, Line):
+                self._flawed = line
+                return
+            self._taken.append(line)
+            yield line
+
+    def _is_cut(self) -> bool:
+        return self._flawed is not None and isinstance(self._flawed.flaw, Damage)
+
+    def _are_rows(self, lines: Sequence[str]) -> bool:
+        """Return whether lines between quotes are rows by themselves, which only tabs can tell, since they are rare in texts."""
+        return self._delimiter == "\t" and self._quoted and all(line.count("\t") == self._width - 1 for line in lines)
+
+    def _without_quotes(self, error: csv.Error) -> list[str]:
+        """Return the cells of the first line of a row with an error, if it is a row by itself, and let the others be read."""
+        if self._is_cut():
+            return []
+        cells = self._unquoted(self._taken[0]) if self._quoted and not self._strict else []
+        is_row = self._width in (0, len(cells))
+        is_long = not is_row and str(error).startswith("field larger")
+        if is_long and any(len(self._unquoted(line)) != self._width for line in self._taken[1:4]):
+            self._skip_cell()
+            return []
+        self._read_again += [] if self._flawed is None else [self._flawed]
+        self._read_again += self._taken[:0:-1]
+        self._flawed = None
+        del self._taken[1:]
+        return cells if is_row else []
+
+    def _unquoted(self, line: str) -> list[str]:
+        """Return the cells of a line in which quotes are text; empty if one is too long."""
+        with suppress(csv.Error):
+            return next(csv.reader([line], delimiter=self._delimiter, quoting=csv.QUOTE_NONE), [])
+        return []
+
+    def _skip_cell(self) -> None:
+        """Take the lines up to the end of a cell that is too long."""
+        is_open = sum(line.count('"') for line in self._taken) % 2
+        lines = self._lines()
+        while is_open and (line := next(lines, None)) is not None:
+            is_open ^= line.count('"') % 2
+            self._taken[-1] = ""
+
+
+def _texts(source: Chunks) -> Iterator[str | Line]:
+    """Yield the texts of the lines, with their line ends; a line with a flaw as it is."""
+    for block in blocks(source):
+        if block.flaw is not None:
+            yield Line(block.first, block.data, Damage(block.flaw) if block.flaw == source.damage else block.flaw)
+        else:
+            for data in io.BytesIO(block.data):
+                yield data.decode(errors="surrogateescape")
 
 
 def _table(source: Peeked, delimiter: str, columns: Columns) -> Iterator[Line]:
@@ -328,17 +442,28 @@ def _parquet(path: str, columns: Columns) -> Iterator[Line]:
         fields = columns.fields(names)
         if not columns.enough(set(fields)):
             raise InputError(f"{path} has the columns {_listed(names)}; wanted are {columns.wanted}")
-        rows = chain.from_iterable(batch.to_pylist() for batch in file.iter_batches(_ROWS))
+        batches = (batch.columns for batch in file.iter_batches(_ROWS))
+        rows = chain.from_iterable(zip(*(column.to_pylist() for column in columns), strict=True) for columns in batches)
         for number, row in enumerate(rows, 1):
-            yield _row(number, dict(zip(fields, row.values(), strict=True)))
+            yield _row(number, dict(zip(fields, row, strict=True)))
 
 
 def _row(number: int, row: dict[str, Any]) -> Line:
     try:
-        data = orjson.dumps(row, default=str)
+        data = orjson.dumps(row, default=_plain)
     except TypeError as error:
         return Line(number, b"", f"a value that JSON does not support ({error})")
     return Line(number, data) if len(data) <= MAX_LINE else Line(number, data[:_HEAD_BYTES], TOO_LONG)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of Parquet that JSON does not have as text; bytes that are not UTF-8 as an object, refused as any field."""
+    if not isinstance(value, bytes):
+        return str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return {}
 
 
 class JsonRow(NamedTuple):

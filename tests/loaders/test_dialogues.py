@@ -32,6 +32,8 @@ def item_of(id: str, history: tuple[str, ...], response: str, references: tuple[
         ('{"context": "a\\nb", "response": "c"}', [item_of("1", ("a", "b"), "c")]),
         ('{"history": "a</UTT>b</UTT>", "response": "c"}', [item_of("1", ("a", "b"), "c")]),
         ('{"context": "a story", "turns": ["a", "b"]}', [item_of("1/2", ("a",), "b")]),
+        ('{"id": 1.0, "history": ["a"], "response": "c"}', [item_of("1", ("a",), "c")]),
+        ('{"id": 1.5, "history": ["a"], "response": "c"}', [item_of("1.5", ("a",), "c")]),
         (
             '{"history": ["dogs\'}) DETACH DELETE n //"], "response": "\\u0000"}',
             [item_of("1", ("dogs'}) DETACH DELETE n //",), "\0")],
@@ -45,12 +47,36 @@ def test_items(tmp_path: Path, line: str, items: list[Item]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "history"),
+    [
+        (r"""['a', "b's", 'it\'s \n']""", ("a", "b's", "it's \n")),
+        ("['a' 'b'\n 'c']", ("a", "b", "c")),
+        ("['a', 1]", ("['a', 1]",)),
+        ("['a'] + ['b']", ("['a'] + ['b']",)),
+        (r"['\x']", (r"['\x']",)),
+        ("['a', '" + "(" * 9999, ("['a', '" + "(" * 9999,)),
+        ("a __eou__ b __eou__", ("a", "b")),
+        ("a ||| b\nc|||d", ("a", "b\nc", "d")),
+        ("a [SEP] b", ("a", "b")),
+        ("a </s> b </s>", ("a", "b")),
+        (r"a\nb\r\nc", ("a", "b", "c")),
+        ("see C:\\new\nb", ("see C:\\new", "b")),
+        ("a | b || c [sep] d eou", ("a | b || c [sep] d eou",)),
+    ],
+)
+def test_turns_of_a_history_that_is_one_text(tmp_path: Path, text: str, history: tuple[str, ...]) -> None:
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"history": text, "response": "r"}))
+    assert list(read_items(path, strict=True)) == [item_of("1", history, "r")]
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "{", "[]", "7", '"text"', "null", '{"history": ["a"]}', '{"response": "a"}', '{"history": [1], "response": "a"}',
         '{"history": {"a": 1}, "response": "a"}', '{"history": ["a"], "response": null}', '{"turns": "a"}', '{"turns": [1, 2]}',
         '{"utterances": ["a", "b"]}', '{"id": [], "turns": ["a", "b"]}', '{"id": true, "turns": ["a", "b"]}', "\0",
-        '{"history": ["a"], "response": "b"} x', "{" * 2000,
+        '{"id": NaN, "turns": ["a", "b"]}', '{"history": ["a"], "response": "b"} x', "{" * 2000,
     ],
 )  # fmt: skip
 def test_errors_are_yielded_in_the_order_of_lines(tmp_path: Path, line: str) -> None:

@@ -155,13 +155,101 @@ def test_fields_of_a_record(line: str, items: list[Item] | str, written: Callabl
 @pytest.mark.parametrize("read", [read_items, read_dialogues, read_judgements])
 def test_missing_columns_are_named_with_the_required_ones(read: Callable[..., Any], written: Callable[[bytes], Path]) -> None:
     rows = [{"prompt": "a", "answer": "b"}]
-    for content in (as_csv(rows), as_parquet(rows)):
+    for content in (as_csv(rows), as_csv(rows, "\t"), as_parquet(rows)):
         with pytest.raises(InputError, match=r"file has the columns prompt, answer; wanted are .*(response|turns)"):
             list(read(written(content)))
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         list(read(written(b"PAR1 is all there is")))
     with pytest.raises(InputError, match="in a supported format; expected JSON lines, a JSON list, CSV or Parquet with"):
         list(read(written(b"Dear diary\n")))
+
+
+QUOTATION = 'x\ta\t1\ny\t"Carpe diem" he said\t2\nz\t"Never\t3\nx\tb\t4\ny\tsay "never\t5\nz\tever"\t6\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "responses"),
+    [
+        (QUOTATION, ["a", '"Carpe diem" he said', '"Never', "b", 'say "never', 'ever"']),
+        ('x\t"Never\t1\ny\tb\t2\nz\tit ever"\t3\n', ['"Never', "b", 'it ever"']),
+        ('"x\tits end"\t1\ny\t"a\tb"\t2\nz\t"a ""b""\nc"\t3\n', ['its end"', "a\tb", 'a "b"\nc']),
+        ('x,"Carpe diem" he said,1\ny,"Never,2\nz,b,3\nx,"a, b",4\n', ['"Carpe diem" he said', '"Never', "b", "a, b"]),
+        ('x,"a, "b",1\ny,c,2\n', [(2, "not CSV (',' expected after '\"')"), "c"]),
+        ('x,"a\nc,b,1\nd,e,f\n', [(2, "not CSV (unexpected end of data)"), "b", "e"]),
+    ],
+)
+def test_a_misplaced_quote_takes_no_other_row(text: str, responses: list[Any], written: Callable[[bytes], Path]) -> None:
+    heading = "history\tresponse\trating\n" if "\t" in text else "history,response,rating\n"
+    rows = list(read_items(written((heading + text).encode())))
+    assert [(row.line, row.reason) if isinstance(row, ItemError) else row.response for row in rows] == responses
+
+
+def test_a_cell_that_is_too_long_or_has_no_end(written: Callable[[bytes], Path]) -> None:
+    heading, too_long = "history,response\n", ItemError(2, "not CSV (field larger than field limit (131072))")
+    long = heading + 'x,"' + "a, b, c\n" * 20_000 + '"\ny,c\n'
+    assert list(read_items(written(long.encode()))) == [too_long, item_of("20003", ("y",), "c")]
+    unclosed = heading + 'x,"a, b\n' + "y,c d e\n" * 20_000
+    assert list(read_items(written(unclosed.encode())))[:2] == [too_long, item_of("3", ("y",), "c d e")]
+
+
+@pytest.mark.parametrize(
+    ("heading", "columns"),
+    [
+        ("history,response,Is it good?,sense [1-5]", {}),
+        (f"history,response,,{'x' * 100}", {}),
+        ("history,What would you say?,b,c", {"response": "what would you say?"}),
+        ("history\trésponse: 1–5\tb\tb", {"response": "Résponse: 1–5"}),
+    ],
+)
+def test_columns_of_any_name(heading: str, columns: dict[str, str], written: Callable[[bytes], Path]) -> None:
+    content = heading + "\na,b,c,d".replace(",", "\t" if "\t" in heading else ",")
+    assert list(read_items(written(content.encode()), strict=True, columns=columns)) == [item_of("2", ("a",), "b")]
+
+
+def test_a_needed_column_that_is_there_twice_is_refused(written: Callable[[bytes], Path]) -> None:
+    with pytest.raises(InputError, match="two columns 'response'"):
+        list(read_items(written(b"history,response,Response\na,b,c\n")))
+
+
+def test_line_ends_and_encodings(written: Callable[[bytes], Path]) -> None:
+    for form in (as_lines, as_csv):
+        old_mac = form(ROWS[2:] * 2).replace(b"\r\n", b"\n").replace(b"\n", b"\r")
+        assert [item.history for item in read_items(written(old_mac), strict=True)] == [ITEMS[2].history] * 2  # type: ignore[union-attr]
+        for encoding in ("utf-16", "utf-16-be"):
+            text = form(ROWS).decode() if encoding == "utf-16" else "\ufeff" + form(ROWS).decode()
+            with pytest.raises(InputError, match="is in UTF-16; save it as UTF-8"):
+                list(read_items(written(text.encode(encoding))))
+
+
+def test_bytes_in_parquet_are_texts(written: Callable[[bytes], Path]) -> None:
+    rows = [{"history": b"a\nb", "response": response, "picture": b"\xff"} for response in ("é".encode(), b"\xff")]
+    item, error = read_items(written(as_parquet(rows)))
+    assert item == item_of("1", ("a", "b"), "é")
+    assert error == ItemError(2, "response is not a text")
+
+
+def test_keys_of_json_have_other_names(written: Callable[[bytes], Path]) -> None:
+    line = b'{"context": "a", "answer": "b", "response": "own", "x": NaN}\n'
+    columns = {"history": "context", "response": "answer"}
+    assert list(read_items(written(line), strict=True, columns=columns)) == [item_of("1", ("a",), "b")]
+    with pytest.raises(InputError, match="has no key 'anwser' for response; its first record has context, answer, response, x"):
+        list(read_items(written(line), columns={"response": "anwser"}))
+    [error] = read_items(written(b"{\n"), columns=columns)
+    assert isinstance(error, ItemError)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"data": ROWS}, indent=1),
+        json.dumps(ROWS[0], indent=1),
+        '{"data": [\n' + ",\n".join(map(json.dumps, ROWS)) + "]}",
+    ],
+    ids=["list in an object", "object", "lines in an object"],
+)
+def test_an_object_of_several_lines_is_refused(text: str, written: Callable[[bytes], Path]) -> None:
+    with pytest.raises(InputError, match="has a JSON object of several lines; expected one object per line"):
+        list(read_items(written(text.encode())))
 
 
 def test_parquet_cannot_be_read_from_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
