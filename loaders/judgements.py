@@ -13,11 +13,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from ..graph.errors import InputError
 from ..graph.item import ItemError
-from .dialogues import BrokenRecord, history_of, own_id, parsed_rows, references_of, response_of, texts_of, turns_of
+from .dialogues import (
+    BrokenRecord,
+    history_of,
+    list_in,
+    own_id,
+    parsed_rows,
+    references_of,
+    response_of,
+    texts_of,
+    turns_of,
+)
 from .io import ByteSource
 from .records import Columns
 
@@ -28,6 +36,7 @@ TURN_RATINGS: Mapping[str, float] = {"poor": 1.0, "not good": 2.0, "passable": 3
 
 _EXTENSIONS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet", ".conllu")
 _WANTED = "history (or context), response and rating"
+_RATINGS = ("rating", "ratings", "turn_ratings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +90,8 @@ def read_judgements(
       (``Dataset``, ``DialogModel``, ``Context`` with ``|||`` between turns, ``Response``, ``HumanScores``), or ``dataset``,
       ``model``, ``ratings``, of 8 to 11 people from 1 to 5; the rating is the mean.
     * ``{"history", "response", "rating"}``; history (or ``context``) is a list, or a text with one turn per line; optionally
-      ``id``, ``dataset``, ``system``, ``reference`` or ``references``, ``ratings``. In CSV, a list is JSON in its cell.
+      ``id``, ``dataset``, ``system``, ``reference`` or ``references``, ``ratings``; without a ``rating`` it is the mean of
+      ``ratings``. In CSV, a list is JSON in its cell. Ratings that are null or empty count as not given.
     * ``{"messages", "rating"}``; the last message is the response that was rated.
     * Topical-Chat (Gopalakrishnan et al., Interspeech 2019): ``turns`` and ``turn_ratings``. The rating at an index is the
       partner's, of the message at the same index; every rated turn from the second on is a judgement, Poor = 1 to Excellent = 5.
@@ -92,7 +102,8 @@ def read_judgements(
         strict: end at the first row without a judgement.
         rating: the rating of DECO to use, ``event_cs`` or ``general_cs``; other formats have one.
         dataset: the data set of rows that do not name one; by default the file's name without extensions.
-        columns: for fields of a row the columns (of JSON: the keys) that have them, where they have other names.
+        columns: for fields of a row the columns (of JSON: the keys) that have them, where they have other names. If
+            ``rating``, ``ratings`` or ``turn_ratings`` is among them, a row's own fields of these names are ignored.
 
     Raises:
         InputError: the file cannot be opened, or ``rating`` is neither of the two; while iterating, when the file has none of
@@ -117,13 +128,20 @@ def _judgements(
     source: ByteSource, strict: bool, rating: str, dataset: str, columns: Mapping[str, str]
 ) -> Iterator[Judgement | ItemError]:
     forms = Columns(_has_judgements, _WANTED, "judgements", columns)
-    for row in parsed_rows(source, forms, lambda data, number: judgements_in(data, number, dataset, rating), strict=False):
-        if isinstance(row, list):
-            yield from row
-        elif strict:
-            raise InputError(f"{source.path}, row {row.line}: {row.reason}")
-        else:
-            yield row if isinstance(row, JudgementError) else JudgementError(row.line, row.reason, dataset, damage=row.damage)
+    ignored = () if columns.keys().isdisjoint(_RATINGS) else [name for name in _RATINGS if name not in columns]
+
+    def parse(data: Any, number: int) -> list[Judgement | JudgementError]:
+        if isinstance(data, dict):
+            data = {key: value for key, value in data.items() if key not in ignored}
+        return judgements_in(data, number, dataset, rating)
+
+    for rows in parsed_rows(source, forms, parse, strict=False):
+        if isinstance(rows, ItemError):
+            rows = [JudgementError(rows.line, rows.reason, dataset, damage=rows.damage)]
+        for row in rows:
+            if strict and isinstance(row, JudgementError):
+                raise InputError(f"{source.path}, row {row.line}: {row.reason}")
+            yield row
 
 
 def _has_judgements(names: set[str]) -> bool:
@@ -134,24 +152,24 @@ def _has_judgements(names: set[str]) -> bool:
     return bool(rated and texts)
 
 
-def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> list[Judgement] | JudgementError:
+def judgements_in(data: Any, number: int, dataset: str, deco_rating: str) -> list[Judgement | JudgementError]:
     """Return the judgements in row ``number``, whose data set is ``dataset`` unless it has its own."""
     if not isinstance(data, dict):
-        return JudgementError(number, "not a JSON object; expected history, response and rating", dataset)
+        return [JudgementError(number, "not a JSON object; expected history, response and rating", dataset)]
     try:
-        if "HumanScores" in data:
+        if _has(data, "HumanScores"):
             data = _released_by_grade(data)
-        dataset = _text_or_number(data, "dataset") or dataset
-        row_id = _text_or_number(data, "id", "GUID") or str(number)
-        if "turn_ratings" in data:
-            return _dialogue(data, row_id, dataset)
+        dataset = _name(data, "dataset") or dataset
+        row_id = _name(data, "id", "GUID") or str(number)
+        if _has(data, "turn_ratings"):
+            return _dialogue(data, number, row_id, dataset)
         rating, ratings = _rating(data, deco_rating)
         history, response = _history_and_response(data)
-        references, system = references_of(data), _text_or_number(data, "system", "model")
+        references, system = references_of(data), _name(data, "system", "model")
         text = response.strip() if _is_deco(data) else response
         return [Judgement(row_id, history, text, rating, references, dataset, system, ratings)]
     except BrokenRecord as error:
-        return JudgementError(number, str(error), dataset, id=own_id(data))
+        return [JudgementError(number, str(error), dataset, id=own_id(data))]
 
 
 def _history_and_response(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
@@ -165,17 +183,13 @@ def _history_and_response(data: dict[str, Any]) -> tuple[tuple[str, ...], str]:
 
 def _released_by_grade(data: dict[str, Any]) -> dict[str, Any]:
     """Return a record of GRADE's ``human_judgement.json`` under the names of the other formats."""
-    context, scores = data.get("Context"), data["HumanScores"]
+    context = data.get("Context")
     if not isinstance(context, str):
         raise BrokenRecord("Context is not a text")
-    if isinstance(scores, str):
-        try:
-            scores = orjson.loads(scores)
-        except orjson.JSONDecodeError:
-            raise BrokenRecord("HumanScores is not a list of numbers") from None
     return {
         "id": data.get("ID"), "dataset": data.get("Dataset"), "model": data.get("DialogModel"),
-        "history": context.split("|||") if context.strip() else [], "response": data.get("Response"), "ratings": scores,
+        "history": context.split("|||") if context.strip() else [], "response": data.get("Response"),
+        "ratings": list(_numbers(_list(data["HumanScores"]), "HumanScores")),
     }  # fmt: skip
 
 
@@ -183,43 +197,58 @@ def _is_deco(data: dict[str, Any]) -> bool:
     return any(key in data for key in DECO_RATINGS)
 
 
-def _text_or_number(data: dict[str, Any], *keys: str) -> str | None:
+def _name(data: dict[str, Any], *keys: str) -> str | None:
     """Return the first text or number under one of ``keys``, None when there is none."""
-    for key in keys:
-        value = data.get(key)
-        if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
-            return str(value).strip()
-    return None
+    names = (own_id(data, key) for key in keys)
+    return next((name.strip() for name in names if name is not None), None)
+
+
+def _has(data: dict[str, Any], key: str) -> bool:
+    return not _is_absent(data.get(key))
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _rating(data: dict[str, Any], deco_rating: str) -> tuple[float, tuple[float, ...]]:
     """Return the rating of a response and those of the individual raters."""
-    if "rating" in data:
-        ratings = _numbers(data["ratings"], "ratings") if isinstance(data.get("ratings"), list) else ()
+    values = _list(data.get("ratings"))
+    ratings = () if values is None else _numbers(values, "ratings")
+    if _list(data.get("rating")) is not None:
+        raise BrokenRecord("rating is a list; the list of several people's ratings is ratings")
+    if _has(data, "rating"):
         return _number(data["rating"], "rating"), ratings
-    if "ratings" in data:
-        ratings = _numbers(data["ratings"], "ratings")
-        if not ratings:
-            raise BrokenRecord("ratings is empty")
+    if ratings:
         return math.fsum(ratings) / len(ratings), ratings
     if _is_deco(data):
-        values = data.get(f"{deco_rating}_raw")
-        ratings = _numbers(values, f"{deco_rating}_raw") if isinstance(values, list) else ()
+        values = _list(data.get(f"{deco_rating}_raw"))
+        ratings = () if values is None else _numbers(values, f"{deco_rating}_raw")
         return _number(data.get(deco_rating), deco_rating), ratings
+    if _has(data, "ratings"):
+        raise BrokenRecord("ratings is not a list of numbers" if values is None else "ratings is empty")
+    if "rating" in data or "ratings" in data:
+        raise BrokenRecord(f"{'rating' if 'rating' in data else 'ratings'} is missing")
     if "turns" in data:
         raise BrokenRecord("turns without turn_ratings are a dialogue without ratings")
     raise BrokenRecord("no rating; expected rating, ratings, event_cs or turn_ratings")
 
 
-def _numbers(values: Any, key: str) -> tuple[float, ...]:
-    if not isinstance(values, list):
+def _list(value: Any) -> list[Any] | None:
+    """Return a list, in CSV of the text in its cell; None where there is none."""
+    return list_in(value) if isinstance(value, str) else value if isinstance(value, list) else None
+
+
+def _numbers(values: list[Any] | None, key: str) -> tuple[float, ...]:
+    """Return the numbers of a list, without entries that are null or empty."""
+    if values is None:
         raise BrokenRecord(f"{key} is not a list of numbers")
-    return tuple(_number(value, f"an entry of {key}") for value in values)
+    return tuple(_number(value, f"an entry of {key}") for value in values if not _is_absent(value))
 
 
 def _number(value: Any, key: str) -> float:
     """Return a finite number, also from a text as in CSV."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if _is_absent(value):
         raise BrokenRecord(f"{key} is missing")
     if isinstance(value, bool) or not isinstance(value, str | int | float) or (isinstance(value, str) and "_" in value):
         raise BrokenRecord(f"{key} is not a number")
@@ -232,19 +261,23 @@ def _number(value: Any, key: str) -> float:
     return number
 
 
-def _dialogue(data: dict[str, Any], row_id: str, dataset: str) -> list[Judgement]:
+def _dialogue(data: dict[str, Any], number: int, row_id: str, dataset: str) -> list[Judgement | JudgementError]:
     """Return a judgement of every rated turn from the second on, with the turns before it as history."""
-    turns, ratings = texts_of(data.get("turns"), "turns"), data["turn_ratings"]
-    if isinstance(ratings, str):
-        ratings = texts_of(ratings, "turn_ratings")
-    if not isinstance(ratings, list) or len(ratings) != len(turns):
+    turns, ratings = texts_of(data.get("turns"), "turns"), _list(data["turn_ratings"])
+    if ratings is None or len(ratings) != len(turns):
         raise BrokenRecord("turn_ratings is not a list with one rating per turn")
-    system = _text_or_number(data, "system", "model")
-    return [
-        Judgement(f"{row_id}/{index + 1}", tuple(turns[:index]), turns[index], _turn_rating(rating), (), dataset, system)
-        for index, rating in enumerate(ratings)
-        if index and rating not in ("", None)
-    ]
+    system = _name(data, "system", "model")
+    judgements: list[Judgement | JudgementError] = []
+    for index, rating in enumerate(ratings):
+        if index and not _is_absent(rating):
+            turn_id = f"{row_id}/{index + 1}"
+            try:
+                value = _turn_rating(rating)
+            except BrokenRecord as error:
+                judgements.append(JudgementError(number, str(error), dataset, id=turn_id))
+            else:
+                judgements.append(Judgement(turn_id, tuple(turns[:index]), turns[index], value, (), dataset, system))
+    return judgements
 
 
 def _turn_rating(rating: Any) -> float:

@@ -85,6 +85,13 @@ def test_the_file_that_grade_released(tmp_path: Path) -> None:
         (PLAIN | {"reference": "r"}, Judgement("1", ("a", "b"), "c", 2.5, ("r",), "some-ratings")),
         (PLAIN | {"references": ["r", "s"]}, Judgement("1", ("a", "b"), "c", 2.5, ("r", "s"), "some-ratings")),
         (PLAIN | {"rating": "3", "ratings": [2, 4]}, Judgement("1", ("a", "b"), "c", 3.0, (), "some-ratings", None, (2.0, 4.0))),
+        (
+            PLAIN | {"rating": None, "ratings": [2, None, "", 4]},
+            Judgement("1", ("a", "b"), "c", 3.0, (), "some-ratings", None, (2.0, 4.0)),
+        ),
+        (PLAIN | {"turn_ratings": "", "HumanScores": None}, Judgement("1", ("a", "b"), "c", 2.5, (), "some-ratings")),
+        (PLAIN | {"ratings": "4;5"}, Judgement("1", ("a", "b"), "c", 2.5, (), "some-ratings")),
+        (PLAIN | {"id": 3.0, "system": 1.0, "dataset": 2.5}, Judgement("3", ("a", "b"), "c", 2.5, (), "2.5", "1")),
         (PLAIN | {"history": "[laughs]\nyes"}, Judgement("1", ("[laughs]", "yes"), "c", 2.5, (), "some-ratings")),
         (
             PLAIN | {"history": "さくら\n🌸", "response": "ñandú 👩\u200d👩"},
@@ -126,6 +133,15 @@ def test_csv_is_read(tmp_path: Path) -> None:
         ]
 
 
+def test_ratings_in_a_cell_and_under_another_name(tmp_path: Path) -> None:
+    [row] = read(tmp_path, 'history,response,ratings\na,b,"[4, null, ""2""]"\n', "m.csv")
+    assert row == Judgement("2", ("a",), "b", 3.0, (), "m", None, (4.0, 2.0))
+    [row] = read(tmp_path, json.dumps(PLAIN | {"all": [5, 3]}), columns={"ratings": "all"})
+    assert row == Judgement("1", ("a", "b"), "c", 4.0, (), "some-ratings", None, (5.0, 3.0))
+    [error] = read(tmp_path, json.dumps(PLAIN | {"rating": [4, 5]}))
+    assert error == JudgementError(1, "rating is a list; the list of several people's ratings is ratings", "some-ratings")
+
+
 def test_csv_with_broken_bytes(tmp_path: Path) -> None:
     content = b"history,response,rating\na,\xff,1\na,b,2\na,c,3.75"
     error, *rows = read(tmp_path, content, "m.csv")
@@ -147,6 +163,10 @@ def test_rated_turns_from_the_second_on_are_judgements(tmp_path: Path) -> None:
     [error] = read(tmp_path, json.dumps(row | {"turn_ratings": ["", "superb", "", "", ""]}))
     assert isinstance(error, ItemError)
     assert "nor one of Poor" in error.reason
+    first, error, last = read(tmp_path, json.dumps(row | {"turn_ratings": ["", "Good", None, "superb", 4]}))
+    assert isinstance(error, JudgementError)
+    assert (error.id, error.line) == ("t/4", 1)
+    assert [judgement.rating for judgement in (first, last) if isinstance(judgement, Judgement)] == [4.0, 4.0]
     [short] = read(tmp_path, json.dumps(row | {"turn_ratings": ["Good"]}))
     assert isinstance(short, ItemError)
 
@@ -161,7 +181,7 @@ def test_rated_turns_from_the_second_on_are_judgements(tmp_path: Path) -> None:
         '{"history": "a", "response": "b"}', '{"history": "a", "rating": 1}', '{"response": "a", "rating": 1}',
         '{"history": [1], "response": "b", "rating": 1}', '{"history": {"a": 1}, "response": "b", "rating": 1}',
         '{"history": "a", "response": 7, "rating": 1}', '{"history": "a", "response": "b", "ratings": []}',
-        '{"history": "a", "response": "b", "ratings": [1, null]}', '{"history": "a", "response": "b", "ratings": 3}',
+        '{"history": "a", "response": "b", "ratings": [null]}', '{"history": "a", "response": "b", "ratings": 3}',
         '{"history": "a", "response": "b", "rating": 1, "references": [1]}', '{"turns": ["a", "b"]}', "[]", "7", "null", "{",
         "\0",
         '{"history": "a", "response": "b", "general_cs": 1}', '{"history": "a", "response": "b", "rating": 1} x', "{" * 3000,
