@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ... import loaders
+from ...graph.errors import InputError
 from ..opening import readable
 from ..terminal.faults import read_all
 from ..terminal.output import check_output, write_file
@@ -45,6 +47,8 @@ def compare(
     Intervals are over conversations. For CI: --fail-under -0.1 fails when B is worse than A by more than 0.1; for a
     metric where lower is better the sign is reversed.
     """
+    if fail_under is not None and math.isnan(fail_under):
+        raise InputError("--fail-under is not a number; give a number, e.g. -0.1")
     if html is not None:
         for file in (first, second):
             check_output(html, file)

@@ -99,7 +99,7 @@ GraphArgument = Annotated[
 GraphRequired = Annotated[
     str, option("GRAPH", "A path, or a neo4j:// or bolt:// URL [env TACIT_GRAPH, tacit.toml].", "--graph", **GRAPH_ENV)
 ]
-Resamples = Annotated[int, option("N", "Number of bootstrap resamples for the 95% intervals.", min=1)]
+Resamples = Annotated[int, option("N", "Number of bootstrap resamples for the 95% intervals.", min=100)]
 ResampleSeed = Annotated[int, option("N", "Random seed of the resamples.", min=0, max=2**32 - 1)]
 Output = Annotated[Path | None, option("FILE", "Write to this file, replaced atomically.", "--output", "-o")]
 Limit = Annotated[int, option("N", "Maximum number of results, best first.", min=0)]

@@ -73,7 +73,7 @@ def test_what_is_not_judged_is_in_no_correlation_and_counted(tacit: Tacit, sampl
     for name, texts in (("good", good), ("all", good + bad)):
         path = tmp_path / f"{name}.jsonl"
         path.write_text("\n".join(json.dumps({"history": HISTORY, "response": text, "rating": rating}) for text, rating in texts))
-        words = ("evaluate", path, "--metrics", "grounding", "--graph", sample_graph, "--resamples", 50)
+        words = ("evaluate", path, "--metrics", "grounding", "--graph", sample_graph, "--resamples", 100)
         (row,) = tacit(*words, "--json").json
         correlations.append(row)
     assert correlations[0]["pearson"] == correlations[1]["pearson"]

@@ -38,6 +38,7 @@ def test_fail_under_sets_the_exit_status(tacit: Tacit, files: tuple[Path, Path])
     command = ["compare", *files, "--metrics", "length", "--quiet", "--fail-under"]
     assert tacit(*command, "-2.5").status == 0
     assert tacit(*command, "-1.5").status == 1
+    assert tacit(*command, "nan").status == 2
 
 
 def test_bad_input_is_one_sentence(tacit: Tacit, files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_systems_are_ranked_by_all_their_ratings(tacit: Tacit, tiny: str, tmp_pa
     ]
     file = file_of(tmp_path / "systems.jsonl", rows)
     for metrics in (["length", tiny], [tiny, "length"]):
-        shown = tacit("evaluate", file, *(word for name in metrics for word in ("-m", name)), "--resamples", 50).out
+        shown = tacit("evaluate", file, *(word for name in metrics for word in ("-m", name)), "--resamples", 100).out
         table = shown[shown.index("systems, best first") :].splitlines()
         assert table[3].split()[:3] == ["a", "12", "4.000"]
         assert table[4].split()[:3] == ["b", "24", "3.000"]
@@ -191,7 +191,7 @@ def test_every_row_is_counted(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
         json.dumps({"history": "a", "response": "\ud800", "rating": 1}),
     ]  # fmt: skip
     file.write_text("\n".join([*good, *bad, *odd]) + "\n", encoding="utf-8")
-    outcome = tacit("evaluate", file, "-m", tiny, "--json", "--resamples", 50)
+    outcome = tacit("evaluate", file, "-m", tiny, "--json", "--resamples", 100)
     [row] = outcome.json
     assert row["n"] == 8 + 3  # an empty history, ten thousand words, and Japanese can be judged
     assert row["left_out"] == {"errors": 5, "unscored": 2}
@@ -203,7 +203,7 @@ def test_every_row_is_counted(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
         "surrogate",
     ):
         assert reason in outcome.err
-    shown = tacit("evaluate", file, "-m", tiny, "--resamples", 50)
+    shown = tacit("evaluate", file, "-m", tiny, "--resamples", 100)
     assert (
         "mixed, tiny: no interval, since there are fewer than 10 conversations; left out: 5 faulty rows, 2 responses" in shown.out
     )
@@ -215,7 +215,7 @@ def test_every_row_is_counted(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
 def test_odd_texts_are_judged_or_counted_as_unscored(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     texts = [([], "A dog.", 1.0), (["a dog"], "", 2.0), (["a dog"], "a bone " * 5_000, 3.0), (["犬"], "骨 🦴", 4.0), *TEXTS]
     file = file_of(tmp_path / "odd.jsonl", rows_of(texts))
-    [row] = tacit("evaluate", file, "-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 50).json
+    [row] = tacit("evaluate", file, "-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 100).json
     assert (row["n"], row["left_out"]) == (
         7,
         {"errors": 0, "unscored": 5},
@@ -267,7 +267,7 @@ def test_pictures_are_written_atomically(tacit: Tacit, tiny: str, rated: Path, t
 def test_files_with_equal_names_are_distinguished_and_equal_data_sets_joined(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
     first = file_of(tmp_path / "x" / "talk.jsonl", rows_of(TEXTS))
     second = file_of(tmp_path / "y" / "talk.jsonl", rows_of(TEXTS[:5]))
-    base = ["evaluate", "-m", tiny, "--json", "--resamples", 20]
+    base = ["evaluate", "-m", tiny, "--json", "--resamples", 100]
     rows = tacit(*base, first, second).json
     assert [(row["dataset"], row["n"]) for row in rows] == [("x/talk", 8), ("y/talk", 5)]
     file_of(first, rows_of(TEXTS, dataset="shared", system="s"))
@@ -287,7 +287,7 @@ def test_files_with_equal_names_are_distinguished_and_equal_data_sets_joined(tac
 def test_files_without_ratings_beside_a_valid_one(tacit: Tacit, tiny: str, rated: Path, tmp_path: Path) -> None:
     empty = file_of(tmp_path / "empty.jsonl", [])
     broken = file_of(tmp_path / "broken.jsonl", [{"history": "a", "response": "b"}] * 12)
-    rows = tacit("evaluate", empty, rated, broken, "-m", tiny, "--json", "--resamples", 20).json
+    rows = tacit("evaluate", empty, rated, broken, "-m", tiny, "--json", "--resamples", 100).json
     assert {row["dataset"]: (row["n"], row["left_out"]["errors"]) for row in rows} == {
         "talk": (8, 0),
         "empty": (0, 0),
@@ -306,7 +306,7 @@ def test_both_ratings_of_deco_are_evaluated(tacit: Tacit, tiny: str, tmp_path: P
     ]  # fmt: skip
     file = tmp_path / "deco.json"
     file.write_text(json.dumps(rows))
-    base = ["evaluate", file, "-m", tiny, "--json", "--resamples", 20]
+    base = ["evaluate", file, "-m", tiny, "--json", "--resamples", 100]
     event, general = tacit(*base).json[0], tacit(*base, "--rating", "general_cs").json[0]
     assert event["dataset"] == general["dataset"] == "deco"
     assert event["pearson"]["value"] == pytest.approx(-general["pearson"]["value"])
@@ -316,7 +316,7 @@ def test_both_ratings_of_deco_are_evaluated(tacit: Tacit, tiny: str, tmp_path: P
 def test_options_reach_the_metric_and_stdin_is_read(
     tacit: Tacit, sample_graph: str, rated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = ["-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 20, "-O", "grounding.max_hops=1"]
+    base = ["-m", "grounding", "--graph", sample_graph, "--json", "--resamples", 100, "-O", "grounding.max_hops=1"]
     [row] = tacit("evaluate", rated, *base).json
     assert "|hops:1|" in row["signature"]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rated.read_bytes())))
@@ -331,7 +331,7 @@ def test_options_reach_the_metric_and_stdin_is_read(
         ["FILE", "-m", "nonsense"], ["FILE", "-m", "length", "-m", "length"],
         ["FILE", "-m", ""],
         ["FILE", "-m", "grounding"], ["nowhere.jsonl", "-m", "length"], ["-m", "length"],
-        ["FILE", "-m", "length", "--resamples", "0"], ["FILE", "-m", "length", "--seed", "-1"],
+        ["FILE", "-m", "length", "--resamples", "99"], ["FILE", "-m", "length", "--seed", "-1"],
         ["FILE", "-m", "length", "-O", "length.width=3"],
     ],
 )  # fmt: skip

@@ -80,7 +80,7 @@ def test_default_metrics_are_the_same_in_commands_and_python(
     assert [list(row["scores"]) for row in scored.rows] == [expected] * 4  # the headline first
     explained = tacit("explain", rated, *options, "--json")
     assert list(explained.json["items"][0]["explanations"]) == expected
-    evaluated = tacit("evaluate", rated, *options, "--json", "--resamples", 2)
+    evaluated = tacit("evaluate", rated, *options, "--json", "--resamples", 100)
     assert [row["metric"] for row in evaluated.json] == expected
     for outcome in (scored, explained, evaluated):
         [reason] = [line for line in outcome.err.splitlines() if line.startswith("scoring with ")]

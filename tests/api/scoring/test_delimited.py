@@ -132,7 +132,7 @@ def test_an_interrupted_run_into_csv_is_resumed(talk: Path, sample_graph: str, t
 @pytest.mark.parametrize("source", ["named.csv", "named.tsv", "named.parquet", "named.json"])
 def test_ratings_in_tables_agree_as_in_json_lines(source: str, talk: Path, tacit: Tacit) -> None:
     def agreement(file: str) -> Any:
-        words = ["--metrics", "length", "--resamples", "20", "--json", *NAMED, "--column", "rating=human"]
+        words = ["--metrics", "length", "--resamples", "100", "--json", *NAMED, "--column", "rating=human"]
         outcome = tacit("evaluate", talk / file, *words)
         assert outcome.status == 0, outcome.err
         return json.loads(outcome.out)
@@ -146,7 +146,7 @@ def test_explain_and_compare_take_named_columns(talk: Path, tacit: Tacit) -> Non
     assert outcome.status == 0, outcome.err
     assert "The library has an interesting book" in outcome.out
     outcome = tacit(
-        "compare", talk / "named.csv", talk / "named.parquet", *NAMED, "--metrics", "length", "--json", "--resamples", "20"
+        "compare", talk / "named.csv", talk / "named.parquet", *NAMED, "--metrics", "length", "--json", "--resamples", "100"
     )
     assert outcome.status == 0, outcome.err
     assert json.loads(outcome.out)["metrics"][0]["difference"] == 0
