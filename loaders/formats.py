@@ -117,10 +117,23 @@ def nothing_kept(name: str, head: bytes, kind: str, report: Report) -> str:
         message = (
             f"no row of {name} was kept: {dropped:,} of its {report.read:,} rows were left out ({reasons}); check the options"
         )
-    if detected is None or is_expected:
-        return message
+    return message if detected is None or is_expected else message + _guess(detected, name)
+
+
+def syntax_error(name: str, line: int, head: bytes, kind: str) -> str:
+    """Return the error message for a document of a ``kind`` that cannot be read beyond ``line`` (0 if that is unknown)."""
+    place = f"{name}:{line}" if line else name
+    message = f"{place}: syntax error, after which the rest cannot be read, so nothing of the file is loaded"
+    detected = detect(head)
+    if detected is None or detected.kind in (kind, "text"):
+        return f"{message}; correct it or download it again"
+    return message + _guess(detected, name)
+
+
+def _guess(detected: Detected, name: str) -> str:
+    """Return the end of a message: what the file looks like, and what to do with it."""
     advice = f"; {detected.advice.format(file='-' if name == 'standard input' else shlex.quote(name))}" if detected.advice else ""
-    return f"{message}; this looks like {detected.what}{advice}"
+    return f"; this looks like {detected.what}{advice}"
 
 
 def _rdf(format: str, what: str) -> Detected:

@@ -1,9 +1,10 @@
 """RDF files (N-Triples, Turtle, RDF/XML) as assertions: predicates become relations, labels texts, IRIs concepts.
 
 N-Triples are streamed line by line, after a first pass that collects the labels of IRIs. Turtle and RDF/XML documents are parsed
-whole, so they must fit into memory. A triple that is not a valid assertion (half a surrogate pair, an invalid weight, rank or
-score, a concept joined to an event, a URI that is too long) is rejected and counted, never changed. Files written by
-:mod:`tacit.loaders.rdf_export` give exactly the same assertions again.
+whole, so they must fit into memory; after a syntax error the rest cannot be read, so that nothing of such a document is used. A
+triple that is not a valid assertion (half a surrogate pair, an invalid weight, rank or score, a concept joined to an event, a URI
+that is too long) is rejected and counted, never changed. Files written by :mod:`tacit.loaders.rdf_export` give exactly the same
+assertions again.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from typing import Any, NamedTuple
 from rdflib import RDF, BNode, Graph, Literal, URIRef
 from rdflib.plugins.parsers.ntriples import W3CNTriplesParser
 
-from ..graph.errors import InputError
+from ..graph.errors import InputError, LoadError
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
 from . import rdf_terms as terms
+from .formats import syntax_error
 from .io import NOT_A_WEIGHT, ByteSource, count, decode, finite, lines, weight
 from .rdf_terms import read_mapping
 from .reader import HashSet, Reader, hash64
@@ -68,7 +70,7 @@ class RdfReader(Reader[Assertion]):
 
     Raises:
         InputError: the file, the format or the mapping is invalid.
-        LoadError: while iterating, under ``strict``.
+        LoadError: while iterating: a syntax error in Turtle or RDF/XML, or an invalid line under ``strict``.
     """
 
     loader = "rdf"
@@ -143,14 +145,12 @@ class RdfReader(Reader[Assertion]):
 
     def _document(self) -> Iterator[Assertion]:
         graph = Graph()
-        problem: tuple[int, str] | None = None
         data = b"".join(self.source.chunks())
-        if self.source.damage is not None:
-            problem = (data.count(b"\n") + 1, self.source.damage)
+        self.source.fail_if_damaged()
         try:
             graph.parse(data=data, format=self._format, publicID="tacit:///")
         except Exception as error:  # rdflib's parsers raise many kinds of exceptions
-            problem = problem or syntax_problem(error)
+            raise LoadError(syntax_error(self.source.name, _line_of(error), self.source.head, self._format)) from None
         for predicate in LABEL_PREDICATES:
             for triple in graph.triples((None, URIRef(predicate), None)):
                 self._labels.add(*triple)
@@ -160,8 +160,6 @@ class RdfReader(Reader[Assertion]):
         for triple in graph:
             if triple[0] not in statements:
                 yield from self._triple(_Located(triple))
-        if problem is not None:
-            self.reject(problem[0], problem[1], "everything before this point was read")
 
     # one triple, one statement
 
@@ -362,13 +360,13 @@ class LineParser:
         return self._triple
 
 
-def syntax_problem(error: Exception) -> tuple[int, str]:
-    """Return line and reason of a parser's exception."""
+def _line_of(error: Exception) -> int:
+    """Return the line of an exception of rdflib's parsers, 0 where it has none."""
     line = getattr(error, "lines", None)
     if line is not None:
-        return int(line) + 1, "syntax error"
+        return int(line) + 1
     get_line = getattr(error, "getLineNumber", None)
-    return (int(get_line() or 1) if get_line is not None else 1), "syntax error"
+    return int(get_line() or 0) if get_line is not None else 0
 
 
 @contextmanager

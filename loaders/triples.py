@@ -20,6 +20,7 @@ from .formats import OF_TRIPLES, detect
 from .io import NOT_A_WEIGHT, NOT_UTF8, NUL_BYTE, weight
 from .mapping import LANGUAGE, Kind, Mapping, Rule, open_mapping
 from .reader import Reader
+from .records import Damage
 from .tables import NoColumn, Values, read_values
 
 RELATION = "relation left out by the mapping"
@@ -51,7 +52,7 @@ class TripleReader(Reader[Assertion]):
 
     Raises:
         InputError: the file cannot be opened, the mapping is wrong, or (while iterating) the file has no column of a name in it.
-        LoadError: while iterating: a relation is unknown, or a row is invalid under ``strict``.
+        LoadError: while iterating: a relation is unknown, the file ends early, or a row is invalid under ``strict``.
     """
 
     loader = "triples"
@@ -88,6 +89,9 @@ class TripleReader(Reader[Assertion]):
         try:
             for row in self._remaining:
                 values = row.values
+                if isinstance(row.flaw, Damage):
+                    self.source.fail_if_damaged()
+                    raise LoadError(f"{self.source.name} is truncated ({row.flaw}); download or copy it again")
                 if row.flaw is not None:
                     self.reject(row.number, row.flaw, row.data)
                     continue

@@ -6,6 +6,7 @@ The short form tries each kind of file with a few cuts and flipped bits; ``-m lo
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -134,6 +135,22 @@ def test_no_damaged_file_changes_a_neo4j_graph(tmp_path: Path, neo4j_url: str) -
         forms = [form for form in damaged(members(data), 3, 2) if not in_header(form[0])]
         assert {status for _, status in attack(kind, tmp_path, neo4j_url, forms)} == {2}
     assert facts(neo4j_url) == before
+
+
+@pytest.mark.parametrize(("kind", "name"), [("rdf", "t.ttl"), ("triples", "t.json")])
+def test_a_document_that_is_cut_in_the_middle_changes_nothing(tmp_path: Path, kind: str, name: str) -> None:
+    graph = loaded(tmp_path, str(tmp_path / "graph"))
+    before = files_of(Path(graph))
+    path, mapping = tmp_path / name, tmp_path / "mapping.toml"
+    mapping.write_text('[columns]\nhead = "h"\nrelation = "r"\ntail = "t"\n')
+    rows = json.dumps([{"h": f"dog {number}", "r": "IsA", "t": "pet"} for number in range(2_000)]).encode()
+    whole = TURTLE if kind == "rdf" else rows
+    path.write_bytes(whole[: len(whole) // 2 - 5])
+    options = ["--mapping", str(mapping)] if kind == "triples" else []
+    for into in (graph, str(tmp_path / "new")):
+        assert run(["load", kind, str(path), *options, "--into", into]) == 2
+    assert files_of(Path(graph)) == before
+    assert not (tmp_path / "new").exists()
 
 
 def test_the_first_of_two_files_is_not_loaded_when_the_second_is_wrong(tmp_path: Path) -> None:

@@ -451,6 +451,13 @@ def test_every_mapping_that_ships_is_tested() -> None:
     assert shipped_mappings() == ["atomic10x", "cskg", "glucose", "peacok", "peacok-split"]
 
 
+def test_a_json_list_without_an_end_ends_the_load(written: Callable[..., Path]) -> None:
+    row = {"h": "dog", "r": "IsA", "t": "pet"}
+    path = written(as_list([row, {**row, "h": "cat"}])[:-30], "data.json")
+    with pytest.raises(LoadError, match=r"data\.json is truncated \(the JSON list has no end\); download or copy it again$"):
+        list(read_triples(path, mapping()))
+
+
 PIECES = st.sampled_from(
     [
         b"h,r,t\n", b"h\tr\tt\n", b'{"h": "a", "r": "IsA", "t": "b"}\n', b'{"h": 1}', b"[", b"]", b"{", b"}", b'"', b",", b"\t",
