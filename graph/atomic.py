@@ -51,6 +51,8 @@ def disk_full_errors(target: object) -> Iterator[None]:
 def new_file(path: Path, *, draft: Path | None = None) -> Iterator[Path]:
     """Yield the path of a file to write; when the block succeeds, it replaces ``path`` atomically, otherwise it is deleted.
 
+    A device or a FIFO is not replaced: then ``path`` itself is yielded.
+
     Args:
         path: the file to replace; a link stays one.
         draft: where the new file is written; by default a hidden file in the same folder.
@@ -58,6 +60,10 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[Path]:
     Raises:
         DiskFull: the disk is full.
     """
+    if is_special(path):
+        with disk_full_errors(path):
+            yield path
+        return
     target = path.resolve()
     temporary = draft or target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -69,6 +75,11 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         raise
     flush(target.parent)
+
+
+def is_special(path: Path) -> bool:
+    """Return whether ``path`` is a device, a FIFO or a socket, possibly through links such as ``/dev/stdout``."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def write_file(path: Path, data: bytes) -> None:

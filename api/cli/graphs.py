@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from ... import loaders
+from ...graph.atomic import is_special
 from ...graph.errors import InputError
 from ...graph.links import LinkManifest, is_current, linked_digest
 from ...graph.model import GraphCounts, Manifest
@@ -199,7 +205,7 @@ _RDF_FORMATS = ("turtle", "nt", "xml")
 
 def export(
     graph: opts.GraphArgument,
-    out: Annotated[Path, argument("OUT", "The file to write; with csv-import a folder.")],
+    out: Annotated[Path, argument("OUT", "The file to write, - for standard output; with csv-import a folder.")],
     format: Annotated[
         Literal["csv-import", "jsonl", "turtle", "nt", "xml"] | None,
         typer.Option(
@@ -224,21 +230,42 @@ def export(
     if query is None and param:
         raise InputError("--param needs --query; leave it out to export the whole graph")
     prepared = None if query is None else prepare(query, param or ())
-    if chosen_format != "csv-import":
+    to_stdout = str(out) == "-"
+    if to_stdout and (json or chosen_format == "csv-import"):
+        raise InputError(f"- is standard output; with {'--json' if json else 'csv-import'} give a file or folder to write")
+    if chosen_format != "csv-import" and not to_stdout:
         check_output(out)
     truncated = False
-    with open_store(opts.address_at(graph)) as store:
+    with open_store(opts.address_at(graph)) as store, _destination(out) as path:
         if prepared is None:
-            number_written = _write_graph(store, out, chosen_format)
+            number_written = _write_graph(store, path, chosen_format)
         else:
             result = store.run(*prepared, limit=limit, timeout=timeout)
-            number_written, truncated = loaders.write_result_rdf(result, out, chosen_format), result.truncated
+            number_written, truncated = loaders.write_result_rdf(result, path, chosen_format), result.truncated
     if json:
         print_json({"path": str(out), "format": chosen_format, "written": number_written, "truncated": truncated})
     else:
-        print(f"{plural(number_written, 'assertion' if query is None else 'row')} written to {out}")
+        summary = f"{plural(number_written, 'assertion' if query is None else 'row')} written to {out}"
+        if to_stdout or is_special(out):  # which may be standard output
+            note(summary)
+        else:
+            print(summary)
     if truncated:
         note(f"the query has more than {plural(limit, 'row')}; raise --limit for more")
+
+
+@contextmanager
+def _destination(out: Path) -> Iterator[Path]:
+    """Yield the path to write to: ``out``, or for ``-`` a temporary file, which is then copied to standard output."""
+    if str(out) != "-":
+        yield out
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "out"
+        yield file
+        with file.open("rb") as written:
+            sys.stdout.flush()
+            shutil.copyfileobj(written, sys.stdout.buffer)
 
 
 def _write_graph(graph: KnowledgeGraph, out: Path, format: str) -> int:

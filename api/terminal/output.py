@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...graph import atomic
-from ...graph.atomic import disk_full_errors, new_file
+from ...graph.atomic import disk_full_errors, is_special, new_file
 from ...graph.errors import InputError
 
 Write = Callable[[str], object]
@@ -27,7 +27,7 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
             sys.stdout.flush()
         return
     target = check_output(path, apart_from)
-    if target.exists() and not target.is_file():
+    if is_special(target):
         with disk_full_errors(path), target.open("w", encoding="utf-8") as stream:
             yield stream.write
         return
@@ -43,18 +43,18 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
 
 def write_file(path: Path, data: bytes) -> None:
     """Replace the file at ``path`` atomically; a path that is not a regular file is written to directly."""
-    target = check_output(path)
-    if target.exists() and not target.is_file():
-        with disk_full_errors(path):
-            target.write_bytes(data)
-        return
-    atomic.write_file(target, data)
+    atomic.write_file(check_output(path), data)
 
 
 def check_output(path: Path, apart_from: str = "-") -> Path:
-    """Return ``path`` with links resolved; it must be in a folder that exists, no folder itself, and not the input."""
+    """Return ``path`` with links resolved; it must be in a folder that exists, no folder itself, and not the input.
+
+    A device or a pipe is returned as it is, since ``/dev/stdout`` may lead to a pipe, which has no other path.
+    """
+    if str(path) == "-":
+        raise InputError("- is not the name of a file to write; give one, or /dev/stdout for standard output")
     try:
-        target = path.resolve()
+        target = path if is_special(path) else path.resolve()
         if target.is_dir():
             raise InputError(f"{path} is a folder; give a file to write")
         if not target.parent.is_dir():

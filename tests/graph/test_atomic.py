@@ -123,6 +123,21 @@ def test_a_file_is_complete_wherever_its_replacement_is_interrupted(tmp_path: Pa
             assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
+def test_a_fifo_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    (tmp_path / "link").symlink_to(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        for path in (fifo, tmp_path / "link"):
+            write_file(path, b"new")
+            assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert fifo.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fifo", "link"]
+
+
 def test_a_failed_write_leaves_the_old_folder(tmp_path: Path) -> None:
     write_folder(tmp_path / "model", OLD)
 

@@ -7,7 +7,10 @@ import fcntl
 import gzip
 import hashlib
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -406,6 +409,33 @@ def test_jsonl_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path:
         expected = sorted((row.head, row.relation, row.tail, row.weight) for row in graph.assertions())
     assert sorted((row["head"], row["relation"], row["tail"], row["weight"]) for row in rows) == expected
     assert outcome.out == f"{len(expected)} assertions written to {out}\n"
+
+
+def test_an_export_to_standard_output(
+    tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tacit("export", sample_graph, "out.nt", "--format", "nt")
+    outcome = tacit("export", sample_graph, "-", "--format", "nt")
+    assert outcome.out == (tmp_path / "out.nt").read_text(encoding="utf-8")
+    assert outcome.err.endswith(" assertions written to -\n")
+    for wrong in ("--json", "--format=csv-import"):
+        assert tacit("export", sample_graph, "-", wrong).status == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["out.nt"]
+
+
+@pytest.mark.parametrize("format", ["jsonl", "nt", "turtle"])
+def test_an_export_into_a_pipe(sample_graph: str, tmp_path: Path, format: str) -> None:
+    fifo, out = tmp_path / "fifo", "/dev/stdout"
+    os.mkfifo(fifo)
+    program = [sys.executable, "-c", "from tacit.api.main import main; main()", "export", sample_graph]
+    piped = subprocess.run([*program, out, "--format", format], capture_output=True, check=True)
+    assert piped.stderr.decode().endswith(" assertions written to /dev/stdout\n")
+    with subprocess.Popen([*program, fifo, "--format", format], stdout=subprocess.PIPE) as process:
+        content = fifo.read_bytes()
+    assert process.returncode == 0
+    assert fifo.is_fifo()
+    assert len(content.splitlines()) == len(piped.stdout.splitlines()) > 100
 
 
 def test_csv_import_export(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:

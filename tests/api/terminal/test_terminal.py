@@ -150,7 +150,7 @@ def test_output_must_be_writable_and_not_the_input(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_text("")
     (tmp_path / "link").symlink_to(file)
-    for path in (tmp_path, tmp_path / "no" / "out", file, tmp_path / "link", Path("a\0b")):
+    for path in (tmp_path, tmp_path / "no" / "out", file, tmp_path / "link", Path("a\0b"), Path("-")):
         with pytest.raises(InputError):
             check_output(path, str(file))
     assert check_output(tmp_path / "out", str(file)) == (tmp_path / "out").resolve()
