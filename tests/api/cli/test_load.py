@@ -411,9 +411,7 @@ def test_jsonl_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path:
     assert outcome.out == f"{len(expected)} assertions written to {out}\n"
 
 
-def test_an_export_to_standard_output(
-    tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_to_standard_output(tacit: Tacit, sample_graph: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     tacit("export", sample_graph, "out.nt", "--format", "nt")
     outcome = tacit("export", sample_graph, "-", "--format", "nt")
