@@ -30,12 +30,19 @@ def check_relations(relations: Collection[str] | None) -> list[str] | None:
     return None if relations is None else sorted({check_relation(name) for name in relations})
 
 
+def check_texts(texts: Sequence[str]) -> Sequence[str]:
+    """Return ``texts`` when they are a list of texts, else (one text, whose letters would be taken) raise :class:`InputError`."""
+    if isinstance(texts, str):
+        raise InputError(f"give a list of texts or URIs, e.g. [{texts!r}], not one text")
+    return texts
+
+
 def resolve(texts: Sequence[str], language: str, known: Callable[[Collection[str]], Collection[str]]) -> list[str | None]:
     """Return the first known form of each text (:func:`tacit.graph.names.forms`).
 
     ``known`` is called with the texts as written, then with all other forms of those that are not known.
     """
-    resolved: list[str | None] = [surface(text, language) for text in texts]
+    resolved: list[str | None] = [surface(text, language) for text in check_texts(texts)]
     vocabulary = set(known({uri for uri in resolved if uri is not None}))
     forms_of = {
         index: forms(texts[index], language) for index, uri in enumerate(resolved) if uri is not None and uri not in vocabulary
@@ -81,9 +88,7 @@ def concept_uris(
 
     ``known`` returns those of many URIs that are concepts; ``refuse`` raises :class:`UnknownName` for texts that are not.
     """
-    if isinstance(texts, str):
-        raise InputError(f"give a list of texts or URIs, e.g. [{texts!r}], not one text")
-    names = [text for text in dict.fromkeys(texts) if not is_uri(text)]
+    names = [text for text in dict.fromkeys(check_texts(texts)) if not is_uri(text)]
     if not names:
         return list(texts)
     resolved = dict(zip(names, resolve(names, language, known), strict=True))

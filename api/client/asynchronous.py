@@ -13,7 +13,7 @@ import httpx
 from ...loaders import read_items
 from ...reasoning.scorer import ItemScores, StreamItem
 from .batches import Batch, BatchSizer, batches, check_concurrency
-from .exchange import TIMEOUT, URL, RetryPolicy, settings
+from .exchange import TIMEOUT, URL, RetryPolicy, check_open, settings
 from .methods import Methods
 
 CONCURRENCY = 4
@@ -81,6 +81,7 @@ class AsyncClient(Methods):
         await self.close()
 
     async def _transmit(self, request: httpx.Request) -> httpx.Response:
+        check_open(self._http)
         return await self._http.send(request)
 
     async def _pause(self, seconds: float) -> None:

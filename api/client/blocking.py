@@ -17,7 +17,7 @@ import httpx
 from ...loaders import read_items
 from ...reasoning.scorer import ItemScores, StreamItem
 from .batches import BatchSizer, batches
-from .exchange import TIMEOUT, URL, RetryPolicy, settings
+from .exchange import TIMEOUT, URL, RetryPolicy, check_open, settings
 from .methods import Methods
 
 Arguments = ParamSpec("Arguments")
@@ -32,6 +32,7 @@ class _Blocking(Methods):
         self._retry = retry
 
     async def _transmit(self, request: httpx.Request) -> httpx.Response:
+        check_open(self._http)
         return self._http.send(request)
 
     async def _pause(self, seconds: float) -> None:

@@ -45,6 +45,12 @@ def settings(url: str, api_key: str | None, timeout: float) -> dict[str, Any]:
     return {"base_url": url.rstrip("/"), "headers": headers, "timeout": httpx.Timeout(timeout, connect=connect_timeout)}
 
 
+def check_open(http: httpx.Client | httpx.AsyncClient) -> None:
+    """Raise :class:`InputError` when ``http`` was closed, as a graph does that is used after its ``with`` block."""
+    if http.is_closed:
+        raise InputError("the client is closed; open a new one")
+
+
 def answer_of(response: httpx.Response, read: Callable[[Any], T]) -> T:
     """Return the JSON of a response as ``read`` converts it, or raise the error that it reports."""
     if not response.is_success:
@@ -68,6 +74,7 @@ class TooSlow(ServiceError):
 
 _BY_NAME: dict[str, type[TacitError]] = {
     "unknown-concept": UnknownName,
+    "not-linked": GraphError,
     "query-refused": QueryRefused,
     "query-invalid": QueryInvalid,
     "query-timeout": QueryTimeout,

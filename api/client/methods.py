@@ -12,10 +12,12 @@ import httpx
 import orjson
 
 from ...cypher import Query
+from ...graph.arguments import check_texts
 from ...graph.errors import InputError, TacitError
 from ...graph.item import Item
 from ...graph.links import ConceptTail
 from ...graph.model import Assertion, Neighbour, Path, QueryResult
+from ...graph.query.validator import check_parameters
 from ...graph.questions import Instance
 from ...graph.schema import load
 from ...reasoning.base import Score
@@ -128,20 +130,30 @@ class Methods(ABC):
         return await self._get("/v1/concepts", _member("concepts", list[Completion]), prefix=prefix, limit=limit)
 
     async def neighbours(
-        self, concept: str, hop: int = 1, limit: int = 10, relations: Collection[str] | None = None, *, language: str = "en"
+        self,
+        concept: str,
+        hop: int = 1,
+        limit: int | None = 10,
+        relations: Collection[str] | None = None,
+        *,
+        language: str = "en",
     ) -> list[Neighbour]:
-        """Return the concepts exactly ``hop`` hops from a concept (text or URI), strongest first."""
+        """Return the concepts exactly ``hop`` hops from a concept (text or URI), strongest first.
+
+        Without ``limit`` as many as the service returns at once, 1,000.
+        """
         relation = None if relations is None else list(relations) or [""]
         return await self._get(
-            "/v1/neighbours", _member("neighbours", list[Neighbour]), concept=concept, hop=hop, limit=limit, relation=relation,
-            language=language,
+            "/v1/neighbours", _member("neighbours", list[Neighbour]), concept=concept, hop=hop, limit=_limit(limit),
+            relation=relation, language=language,
         )  # fmt: skip
 
     async def hops(self, source: str, targets: Sequence[str], max_hops: int = 6, *, language: str = "en") -> list[int]:
         """Return the hops from a concept to each of at most 100 others (texts or URIs); -1: no path within ``max_hops``."""
         rows = await self._get(
-            "/v1/hops", _member("hops", list[Distance]), source=source, target=list(targets), max_hops=max_hops, language=language
-        )
+            "/v1/hops", _member("hops", list[Distance]), source=source, target=list(check_texts(targets)), max_hops=max_hops,
+            language=language,
+        )  # fmt: skip
         return [row.hops for row in rows]
 
     async def paths(self, source: str, target: str, max_hops: int = 6, limit: int = 10, *, language: str = "en") -> list[Path]:
@@ -149,16 +161,19 @@ class Methods(ABC):
         return await self._paths(source, target, max_hops, limit, language)
 
     async def tails(self, head: str, relation: str | None = None, limit: int | None = None) -> list[Assertion]:
-        """Return assertions about an event, best first; without ``limit`` the service's default number."""
-        return await self._get("/v1/tails", _member("tails", list[Assertion]), head=head, relation=relation, limit=limit)
+        """Return assertions about an event, best first; without ``limit`` as many as the service returns at once, 1,000."""
+        return await self._get("/v1/tails", _member("tails", list[Assertion]), head=head, relation=relation, limit=_limit(limit))
 
     async def concept_tails(
         self, concept: str, relation: str | None = None, limit: int | None = None, *, language: str = "en"
     ) -> list[ConceptTail]:
-        """Return the tails of the events that mention a concept (text or URI), best first; the graph needs links."""
+        """Return the tails of the events that mention a concept (text or URI), best first; the graph needs links.
+
+        Without ``limit`` as many as the service returns at once, 1,000.
+        """
         return await self._get(
-            "/v1/concept-tails", _member("tails", list[ConceptTail]), concept=concept, relation=relation, limit=limit,
-            language=language,
+            "/v1/concept-tails", _member("tails", list[ConceptTail]), concept=concept, relation=relation,
+            limit=_limit(limit), language=language,
         )  # fmt: skip
 
     async def linked_paths(
@@ -189,7 +204,7 @@ class Methods(ABC):
     ) -> QueryResult:
         """Return the rows of a read-only query: Cypher, or the name of a query of the cookbook."""
         return await self._post(
-            "/v1/cypher", _table, query=query, parameters=dict(parameters or {}), limit=limit, timeout=timeout
+            "/v1/cypher", _table, query=query, parameters=check_parameters(parameters), limit=limit, timeout=timeout
         )
 
     async def cookbook(self) -> dict[str, Query]:
@@ -302,10 +317,19 @@ class Methods(ABC):
 
 
 _IS_JSON = {"Content-Type": "application/json"}
+_MOST_ROWS = 1_000
+"""Most rows of a graph lookup that the service returns at once."""
+
+
+def _limit(limit: int | None) -> int:
+    return _MOST_ROWS if limit is None else limit
 
 
 def _json(body: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(_without_none(body))
+    try:
+        return orjson.dumps(_without_none(body))
+    except TypeError as error:
+        raise InputError(f"the request cannot be written as JSON: {error}; give valid Unicode and 64-bit numbers") from None
 
 
 def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:

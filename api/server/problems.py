@@ -24,6 +24,7 @@ from ...graph.errors import (
     QueryRefused,
     QueryTimeout,
     TacitError,
+    UnknownName,
     did_you_mean,
 )
 from .schemas import Message, ScoreItem
@@ -35,6 +36,7 @@ SHOWN_ERRORS = 20
 """Maximum number of errors in a problem document."""
 
 _STATUS: tuple[tuple[type[TacitError], int, str], ...] = (
+    (UnknownName, 404, "unknown-concept"),
     (QueryRefused, 400, "query-refused"),
     (QueryInvalid, 422, "query-invalid"),
     (InputError, 422, "invalid-input"),

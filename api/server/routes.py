@@ -16,8 +16,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from ...cypher import cookbook
-from ...graph.arguments import refuse_unknown
-from ...graph.errors import GraphUnavailable, InputError, UnknownName
+from ...graph.arguments import is_uri, refuse_unknown
+from ...graph.errors import GraphUnavailable, InputError
 from ...graph.item import Item
 from ...graph.model import FoundPath
 from ...graph.names import text_of
@@ -181,13 +181,13 @@ def exploring_routes(service: Service) -> APIRouter:
         query: Annotated[schemas.LanguageQuery, Query()],
     ) -> Any:
         """The concept that a text names, and its ten strongest neighbours."""
-        uri = _concept(graph, text, query.language)
+        [uri] = _concepts(graph, [text], query.language, known=True)
         return dump(ConceptDetails(text, uri, tuple(graph.neighbours(uri, 1, 10))))
 
     @lookup("/v1/neighbours", "Neighbours of a concept", schemas.NeighboursAnswer, 404)
     def neighbours(graph: KnowledgeGraph, query: Annotated[schemas.NeighboursQuery, Query()]) -> Any:
         """Concepts whose shortest distance is exactly `hop`, strongest first."""
-        uri = _concept(graph, query.concept, query.language)
+        [uri] = _concepts(graph, [query.concept], query.language)
         relations = None if query.relation is None else [name for name in query.relation if name]
         check_known(relations or (), relations_of(graph))
         return {"concept": uri, "neighbours": [dump(row) for row in graph.neighbours(uri, query.hop, query.limit, relations)]}
@@ -224,7 +224,7 @@ def exploring_routes(service: Service) -> APIRouter:
     @lookup("/v1/concept-tails", "Tails of the events that mention a concept", schemas.ConceptTailsAnswer, 404)
     def concept_tails(graph: KnowledgeGraph, query: Annotated[schemas.ConceptTailsQuery, Query()]) -> Any:
         """What follows from the events that mention the concept, best first. Needs a graph with links."""
-        uri = _concept(graph, query.concept, query.language)
+        [uri] = _concepts(graph, [query.concept], query.language)
         check_known([query.relation] if query.relation else (), relations_of(graph))
         rows = _linked(graph).concept_tails(uri, query.relation, query.limit)
         return {"concept": uri, "tails": [dump(row) for row in rows]}
@@ -240,22 +240,15 @@ def _linked(graph: KnowledgeGraph) -> LinksEvents:
     raise Problem(422, "not-linked", "the events of this graph are not linked to its concepts; run tacit link on the graph")
 
 
-def _concept(graph: KnowledgeGraph, text: str, language: str) -> str:
-    """Return the concept that ``text`` names."""
-    [uri] = _concepts(graph, [text], language)
-    return uri
-
-
-def _concepts(graph: KnowledgeGraph, texts: Sequence[str], language: str) -> list[str]:
-    """Return the concept that each of ``texts`` names."""
+def _concepts(graph: KnowledgeGraph, texts: Sequence[str], language: str, *, known: bool = False) -> list[str]:
+    """Return the concept that each of ``texts`` names; a URI is returned as it is, with ``known`` only if it is in the graph."""
     uris = graph.resolve(texts, language)
+    if not known:
+        uris = [text if is_uri(text) else uri for text, uri in zip(texts, uris, strict=True)]
     unknown = list(dict.fromkeys(text for text, uri in zip(texts, uris, strict=True) if uri is None))
     if unknown:
         index = index_of(graph)
-        try:
-            refuse_unknown(unknown, "this graph", index.near(unknown[0], language=language) if index else ())
-        except UnknownName as error:
-            raise Problem(404, "unknown-concept", str(error)) from None
+        refuse_unknown(unknown, "this graph", index.near(unknown[0], language=language) if index else ())
     return [uri for uri in uris if uri is not None]
 
 

@@ -13,11 +13,20 @@ from typing import Any
 
 import pytest
 from tacit.api import AsyncClient, Client
-from tacit.api.client.methods import Methods
-from tacit.api.opening import resolve
+from tacit.api.client.methods import _MOST_ROWS, Methods
 from tacit.api.server import create_app
+from tacit.api.server.schemas import TailsQuery
 from tacit.cypher import cookbook
-from tacit.graph import InputError, KnowledgeGraph, QueryInvalid, QueryRefused, QueryTimeout, open_graph, open_index
+from tacit.graph import (
+    InputError,
+    KnowledgeGraph,
+    QueryInvalid,
+    QueryRefused,
+    QueryTimeout,
+    UnknownName,
+    open_graph,
+    open_index,
+)
 from tacit.graph.names import text_of
 from tacit.loaders import read_items
 from tacit.reasoning import Reasoner
@@ -45,13 +54,13 @@ class Library:
         return explanations if other is None else (explanations, self._explain(history, other, *arguments))
 
     def neighbours(self, concept: str, *arguments: Any, **named: Any) -> Any:
-        return self._graph.neighbours(*resolve(self._graph, [concept], "en"), *arguments, **named)  # type: ignore[arg-type]
+        return self._graph.neighbours(concept, *arguments, **named)
 
     def hops(self, source: str, targets: Sequence[str], max_hops: int = 6) -> Any:
         return self._graph.hop_distances([source], targets, max_hops)[0].tolist()
 
     def paths(self, source: str, target: str, *arguments: Any) -> Any:
-        return self._graph.paths(*resolve(self._graph, [source, target], "en"), *arguments)  # type: ignore[arg-type]
+        return self._graph.paths(source, target, *arguments)
 
     def cypher(self, query: str, parameters: Any = None, **limits: Any) -> Any:
         known = cookbook()
@@ -169,6 +178,26 @@ def test_neighbours_equal_those_of_the_graph(caller: Any, graph: KnowledgeGraph)
     assert caller.neighbours("dog", relations=[]) == [] != caller.neighbours("dog", relations=None)
 
 
+def test_unknown_uris_give_what_the_graph_gives(caller: Any) -> None:
+    assert caller.neighbours("/c/en/nope") == []
+    assert caller.hops("/c/en/nope", ["dog", "/c/en/nope"]) == [-1, -1]
+    assert caller.hops("dog", ["/c/en/nope", "bone"]) == [-1, 1]
+    assert caller.paths("/c/en/nope", "dog") == caller.paths("dog", "http://nope") == []
+    for ask in (caller.neighbours, lambda text: caller.hops(text, ["dog"]), lambda text: caller.paths("dog", text)):
+        with pytest.raises(UnknownName, match="'qwrtz' is not a concept"):
+            ask("qwrtz")
+
+
+def test_no_limit_gives_all_rows(caller: Any) -> None:
+    assert len(caller.neighbours("dog", 1, None)) > len(caller.neighbours("dog")) == 10
+    assert next(bound.le for bound in TailsQuery.model_fields["limit"].metadata if hasattr(bound, "le")) == _MOST_ROWS
+
+
+def test_one_text_is_not_a_list_of_targets(caller: Any) -> None:
+    with pytest.raises(InputError, match=r"^give a list of texts or URIs, e\.g\. \['cat'\], not one text$"):
+        caller.hops("dog", "cat")
+
+
 def test_hops_equal_those_of_the_graph(caller: Any) -> None:
     assert caller.hops("the dogs", ["bone", "doctor", "/c/en/dog"]) == [1, 3, 0]
     assert caller.hops("dog", ["doctor"], 2) == [-1]
@@ -209,6 +238,34 @@ def test_cypher_rows_equal_those_of_the_engine(caller: Any, graph: KnowledgeGrap
 def test_refused_queries_raise_the_errors_of_the_library(caller: Any, query: str, kind: type[Exception]) -> None:
     with pytest.raises(kind):
         caller.cypher(query)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(float("nan"), "the number nan"), (2**70, "the number"), ({1}, "a value of type set")]
+)
+def test_parameters_that_no_query_can_have_are_refused(caller: Any, value: Any, kind: str) -> None:
+    with pytest.raises(InputError, match=rf"^\$x holds {kind}"):
+        caller.cypher("RETURN $x AS x", {"x": value})
+
+
+def test_a_text_that_is_not_unicode_is_refused(client: Any) -> None:
+    with pytest.raises(InputError, match="cannot be written as JSON: str is not valid UTF-8"):
+        client.infer(["\ud800"])
+
+
+def test_a_closed_client_is_refused(callers: dict[str, Any]) -> None:
+    with Client() as client:
+        pass
+    awaited = AsyncClient()
+    asyncio.run(awaited.close())
+    for ask in (
+        client.info,
+        client.ready,
+        lambda: asyncio.run(awaited.info()),
+        lambda: list(client.score_items([("a", [], "b")])),
+    ):
+        with pytest.raises(InputError, match="^the client is closed; open a new one$"):
+            ask()
 
 
 def test_a_query_timeout_raises_its_error(caller: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tacit.api.server import create_app
 from tacit.api.server.service import Service, Settings
 from tacit.cypher import cookbook
-from tacit.graph import KnowledgeGraph, open_graph
+from tacit.graph import GraphError, KnowledgeGraph, UnknownName, open_graph
 from tacit.graph.cypher_store import Store
 from tacit.graph.model import Assertion, FoundPath
 from tacit.graph.model import Path as GraphPath
@@ -100,10 +100,16 @@ def test_links_are_followed(ask: InProcessClient, sample_graph: str, tmp_path: P
             for client in clients:
                 assert client.concept_tails(concept, None, 3) == expected
                 assert client.linked_paths(EVENT, "dog", limit=2) == graph.linked_paths(EVENT, "dog", 6, 2)
+                assert client.concept_tails("/c/en/nope") == graph.concept_tails("/c/en/nope") == []
+                assert client.concept_tails(concept) == graph.concept_tails(concept)
+                with pytest.raises(UnknownName, match="'nope' is neither a concept nor an event"):
+                    client.linked_paths("nope", "dog")
         linked.app.state.service.close()
     for path in ("/v1/concept-tails?concept=dog", "/v1/paths?source=dog&target=doctor&events=true"):
         refused = ask("GET", path)
         assert (refused.status_code, refused.json()["type"].rsplit(":")[-1]) == (422, "not-linked")
+    with services.in_process(ask.app) as clients, pytest.raises(GraphError, match="are not linked"):
+        clients[0].linked_paths("dog", "doctor")
 
 
 @pytest.mark.parametrize(
