@@ -253,7 +253,7 @@ def test_a_text_that_is_not_unicode_is_refused(client: Any) -> None:
         client.infer(["\ud800"])
 
 
-def test_a_closed_client_is_refused(callers: dict[str, Any]) -> None:
+def test_a_closed_client_is_refused() -> None:
     with Client() as client:
         pass
     awaited = AsyncClient()
@@ -264,7 +264,7 @@ def test_a_closed_client_is_refused(callers: dict[str, Any]) -> None:
         lambda: asyncio.run(awaited.info()),
         lambda: list(client.score_items([("a", [], "b")])),
     ):
-        with pytest.raises(InputError, match="^the client is closed; open a new one$"):
+        with pytest.raises(InputError, match=r"^the client is closed; open a new one$"):
             ask()
 
 
