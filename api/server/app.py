@@ -76,8 +76,9 @@ def create_app(
         service.close()
 
     app = FastAPI(
-        title="tacit", version=version("tacit-kg"), description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan
-    )
+        title="tacit", version=version("tacit-kg"), description=_DESCRIPTION, docs_url=None, redoc_url=None, lifespan=lifespan,
+        redirect_slashes=False,  # behind a proxy with TLS, a redirect would lead to http://, and a key be sent in clear
+    )  # fmt: skip
     app.state.service = service
     routers = [routes(service) for routes in (scoring_routes, exploring_routes, querying_routes, reporting_routes)]
     for router in (*routers, inferring_routes(service, judges)):

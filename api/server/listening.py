@@ -33,11 +33,14 @@ from .telemetry import log
 _SWITCH_SECONDS = 0.0002
 _PIPELINED = 16
 """Pipelined requests that a connection may have open."""
+_HEADER_SIGNS = len(b": \r\n")
 _OTHER_FILES = 256
 """File descriptors that are reserved for the graph, models and the log."""
 _WARN_SECONDS = 10.0
 _GRACE_SECONDS = 0.1
-_NOT_HTTP = Problem(400, "invalid-http", "this is not valid HTTP, or its URL is too long; send long texts in the body of a POST")
+_NOT_HTTP = Problem(
+    400, "invalid-http", "this is not valid HTTP, or its URL and headers are too long; send long texts in the body of a POST"
+)
 
 
 class Connection(HttpToolsProtocol):
@@ -57,7 +60,7 @@ class Connection(HttpToolsProtocol):
         """Count the connection, and expect a head."""
         super().connection_made(transport)
         self._client = client_of(self.client[0] if self.client else "")
-        self._in_message, self._framing = False, 0
+        self._in_message, self._framing, self._fields = False, 0, 0
         self._receive_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self.counted[self._client] += 1
@@ -85,16 +88,31 @@ class Connection(HttpToolsProtocol):
         self.cycle.keep_alive = False
         return True
 
+    def on_message_begin(self) -> None:
+        """Count the bytes of the head from here on."""
+        self._fields = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Count the bytes of the URL."""
+        self._fields += len(url)
+        super().on_url(url)
+
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep headers, drop trailers."""
+        """Keep headers, drop trailers, and count the bytes of both."""
+        self._fields += len(name) + len(value) + _HEADER_SIGNS
         if not self._in_message:
             super().on_header(name, value)
+        elif self._fields > self.settings.header_bytes:
+            self.transport.abort()
 
     def on_headers_complete(self) -> None:
         """Start the request; an error raised here becomes a 400 and closes the connection."""
         if len(self.pipeline) >= _PIPELINED:
             raise ValueError("too many pipelined requests on this connection")
-        self._in_message, self._framing = True, 0
+        if self._fields > self.settings.header_bytes:  # which data_received cannot tell when the head arrives at once
+            raise ValueError("the head of the request is too long")
+        self._in_message, self._framing, self._fields = True, 0, 0
         self._expect(self.settings.body_seconds)
         super().on_headers_complete()
 

@@ -114,7 +114,7 @@ def _normalised_host(name: str) -> str:
 
 
 class RequestMiddleware:
-    """The middleware of the service."""
+    """The middleware of the service; a HEAD request is handled as GET, and answered without the body (RFC 9110, 9.3.2)."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -128,6 +128,7 @@ class RequestMiddleware:
             return
         started = time.perf_counter()
         cycle = _Cycle(scope, receive, send)
+        scope = cycle.scope
         scope["tacit.error_form"] = self._service.error_forms.get(scope["path"].lstrip("/").partition("/")[0])
         try:
             async with asyncio.timeout(self._settings.request_seconds) as limit:
@@ -196,7 +197,7 @@ class RequestMiddleware:
     def _record(self, cycle: _Cycle, seconds: float) -> None:
         scope = cycle.scope
         route = getattr(scope.get("route"), "path", None) or self._kind(scope)
-        method = scope["method"] if route != "other" else "any"
+        method = cycle.method if route != "other" else "any"
         self._service.instruments.request(route, method, cycle.status, seconds)
         level = "info" if cycle.status < 500 else "warning"
         if level == "info" and not self._service.logging:
@@ -212,7 +213,7 @@ class RequestMiddleware:
             level,
             "request",
             request_id=cycle.request_id,
-            method=scope["method"],
+            method=cycle.method,
             route=route,
             status=cycle.status,
             seconds=round(seconds, 6),
@@ -236,11 +237,13 @@ class _Cycle:
     """One request and its response."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.scope = scope
+        self.method: str = scope["method"]
+        # a copy for HEAD, since the server reads the method of its own
+        self.scope = {**scope, "method": "GET"} if self.method == "HEAD" else scope
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         sent_id = self.headers.get(b"x-request-id", b"")
         self.request_id = sent_id.decode() if _SAFE_ID.fullmatch(sent_id) else f"{_RUN}-{next(_NUMBERS):08x}"
-        scope["tacit.request_id"] = self.request_id
+        self.scope["tacit.request_id"] = self.request_id
         # whether a part of the body has not been received yet
         self.unread = b"transfer-encoding" in self.headers or self.headers.get(b"content-length", b"0").strip(b"0") != b""
         self.body = bytearray()
@@ -274,6 +277,8 @@ class _Cycle:
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", self.request_id.encode()), *_HEADERS]
         else:
+            if self.method == "HEAD":
+                message["body"] = b""
             self.sent += len(message.get("body", b""))
             self.answered = time.perf_counter()
         await self._send(message)

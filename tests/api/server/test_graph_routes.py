@@ -127,6 +127,9 @@ def test_links_are_followed(ask: InProcessClient, sample_graph: str, tmp_path: P
         ("/v1/concepts?limit=-1", 422),
         ("/v1/concepts/%00%ff%ed%a0%80", 404),
         ("/v2/score", 404),
+        ("/v1/info/", 404),
+        ("/v1/neighbours/?concept=dog", 404),
+        ("/static", 404),
         ("/v1/score", 405),
     ],
 )

@@ -16,6 +16,7 @@ import httpx
 import pytest
 from tacit.api.server import Keys, Settings
 from tacit.api.server.keys import new_key, read_keys, write_keys
+from tacit.api.server.telemetry import flush
 from tacit.graph import GraphUnavailable, InputError, KnowledgeGraph
 from tacit.reasoning import Reasoner
 
@@ -295,8 +296,6 @@ def test_the_log_contains_texts_only_if_enabled(
     ask("GET", "/v1/concepts/marmalade")
     ask("GET", "/v1/neighbours", params={"concept": "marmalade"})
     ask("GET", "/marmalade")
-    from tacit.api.server.telemetry import flush
-
     flush()
     err = capfd.readouterr().err
     rows = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
@@ -304,6 +303,14 @@ def test_the_log_contains_texts_only_if_enabled(
     assert rows[0]["request_id"] == "mine"
     assert (rows[0]["route"], rows[0]["status"], rows[0]["items"]) == ("/v1/score", 200, 1)
     assert ("marmalade" in err) == log_text
+
+
+def test_head_is_logged_as_such(service: Callable[..., InProcessClient], capfd: pytest.CaptureFixture[str]) -> None:
+    answer = service(logging=True)("HEAD", "/healthz")
+    assert (answer.status_code, answer.content) == (200, b"")
+    flush()
+    row = json.loads(capfd.readouterr().err.splitlines()[-1])
+    assert (row["method"], row["route"], row["bytes_out"]) == ("HEAD", "/healthz", 0)
 
 
 def test_an_unexpected_error_is_a_500_whose_id_is_in_the_log(

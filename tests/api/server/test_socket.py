@@ -80,6 +80,9 @@ def test_many_clients_at_once_all_get_their_answers(running: Running) -> None:
         ([HEAD + b"Transfer-Encoding: chunked\r\n\r\n"] + [b"10000\r\n" + b"x" * 65_536 + b"\r\n"] * 40 + [b"0\r\n\r\n"], {413}),
         ([b"GET /healthz HTTP/1.1\r\n" + b"X-Long: " + b"y" * 200_000 + b"\r\n\r\n"], {0, 400}),
         ([b"GET /healthz HTTP/1.1\r\n"] + [b"X-More: yes\r\n" * 1000] * 20, {0, 400}),
+        ([b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"y" * 40_000 + b"\r\n\r\n"], {0, 400}),
+        ([b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + b"X-More: yes\r\n" * 3_000 + b"\r\n"], {0, 400}),
+        ([b"GET /healthz?" + b"a" * 40_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"], {0, 400}),
         ([b"GET /" + b"a" * 65_600 + b" HTTP/1.1\r\n\r\n"], {400}),
         ([b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n"], {0, 400}),
     ],
@@ -92,6 +95,23 @@ def test_invalid_http_is_refused_or_disconnected(running: Running, parts: list[b
         assert b"content-type: application/problem+json" in head.lower()
         assert json.loads(body)["status"] == status_of(response)
     assert httpx.get(f"{running.url}/healthz").status_code == 200
+
+
+def test_each_of_many_heads_on_a_connection_may_be_long(running: Running) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"y" * 20_000 + b"\r\n"
+    response = exchange(running.port, (head + b"\r\n") * 3 + head + b"Connection: close\r\n\r\n")
+    assert response.count(b"HTTP/1.1 200 OK") == 4
+
+
+def test_head_is_get_without_the_body(running: Running) -> None:
+    with httpx.Client(base_url=running.url) as client:
+        for path in ("/", "/healthz", "/readyz", "/static/app.js", "/v1/neighbours?concept=dog", "/v1/nothing", "/v1/score"):
+            head, got = client.head(path), client.get(path)
+            assert (head.status_code, head.content) == (got.status_code, b"")
+            assert head.headers["content-length"] == str(len(got.content))
+            assert head.headers["content-type"] == got.headers["content-type"]
+    response = exchange(running.port, b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert response.endswith(b"\r\n\r\n")
 
 
 @pytest.mark.parametrize(
