@@ -15,11 +15,14 @@ are not listed here are passed on unchanged.
 - ``[:IsA]``: ``[:IsA|_2_IsA|_3_IsA]`` where a large graph has the relation in several tables
 - ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
   ``labels``, ``startNode``, ``endNode``: the engine's functions
+- ``sum(x)``: ``coalesce(sum(x), 0)``; the engine's own is null over no rows
 - ``startNode(r)`` of ``(a)-[r]-(b)``: ``a`` or ``b``, by the node in which the relationship begins; the engine's own function
   returns ``a`` in either direction
 - ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces are refused
 - ``m['key']``: ``m.key``
 - ``WHERE n:Label``, ``n {.a, .b}``, ``OFFSET``: ``label(n) = 'Label'``, ``{a: n.a, b: n.b}``, ``SKIP``
+- ``WITH … ORDER BY … LIMIT n``: the same with ``UNWIND [1] AS kept_order_1`` after it; without an operator in between, the engine
+  ignores the order when an aggregate without grouping key follows, and so keeps arbitrary rows
 
 Neo4j distinguishes the case of names and the engine does not: it takes ``concept`` for the label ``Concept``, ``TEXT`` for the
 property ``text`` and ``C`` for the variable ``c``. A query with such names is refused (:func:`check_names`), because it would get
@@ -32,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import count, pairwise, takewhile
 from types import MappingProxyType
 from typing import Any
 
@@ -51,6 +54,7 @@ LONGEST_PATH = 30
 _MARK = "\ue000"
 """A private-use character, which does not occur in texts."""
 _NODE_OF_PATH = "node_of_path"
+_PARTS_OF_WITH = ("ORDER", "SKIP", "OFFSET", "LIMIT", "WHERE")
 _COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
 _ARGUMENTS = {"split": (2,), "rand": (0,), "round": (1, 2, 3), "substring": (2, 3)}
 """Numbers of arguments of the rewritten functions that take another number than one; the engine refuses other numbers."""
@@ -78,6 +82,7 @@ class _Rewriter(Statement):
         # conditions that a filter has replaced: index of the first token, and after the last
         self.replaced_conditions: dict[int, int] = {}
         self.replaced = self._exact_relations(shared) | self._with_parts(parts)
+        self.inserted = self._kept_orders()  # texts by index of the token before which they are inserted
         self.ends = self._ends()
         self.functions: dict[str, Callable[[list[str], int], str]] = {
             "head": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, 1) END",
@@ -85,6 +90,7 @@ class _Rewriter(Statement):
             "tail": lambda parts, _: f"list_slice({parts[0]}, 2, size({parts[0]}))",
             "isempty": lambda parts, _: f"(size({parts[0]}) = 0)",
             "split": self._split,
+            "sum": lambda parts, _: f"coalesce(sum({parts[0]}), 0)",
             "log": lambda parts, _: f"ln({parts[0]})",
             "rand": lambda _, __: "random()",
             "round": lambda parts, _: f"floor(({parts[0]}) + 0.5)" if len(parts) == 1 else f"round({', '.join(parts)})",
@@ -123,6 +129,26 @@ class _Rewriter(Statement):
                     texts[index] = "|".join((token.text, *parts[token.name.lower()]))
         return texts
 
+    def _kept_orders(self) -> dict[int, str]:
+        """Return the clauses, by index of the token to insert them before, that make the engine keep the order of a ``WITH``."""
+        checker = Checker(self.query, "embedded")
+        checker.run()
+        texts: dict[int, str] = {}
+        for number, (word, _) in enumerate(checker.top):
+            following = list(takewhile(lambda clause: clause[0] != "UNION", checker.top[number + 1 :]))
+            parts = list(takewhile(lambda clause: clause[0] in _PARTS_OF_WITH, following))
+            projections = [index for name, index in following if name in ("WITH", "RETURN")]
+            # where all others have a *, the rows themselves are returned, and the new column would be too
+            if word == "WITH" and len(parts) > 1 and parts[0][0] == "ORDER" and not all(map(self._has_star, projections)):
+                names = {token.name.lower() for token in self.tokens}
+                name = next(name for i in count(len(texts) + 1) if (name := f"kept_order_{i}") not in names)
+                texts[following[len(parts)][1]] = f"UNWIND [1] AS {name} "
+        return texts
+
+    def _has_star(self, index: int) -> bool:
+        """Return whether the ``WITH`` or ``RETURN`` at ``index`` begins with ``*``."""
+        return self.tokens[index + 1 + (self.tokens[index + 1].upper == "DISTINCT")].text == "*"
+
     def _relationships(self) -> Iterator[tuple[int, int, int]]:
         """Yield the relationships in brackets: index of ``[``, of what follows the names of relations, and of ``]``."""
         for opening, end in self.closing.items():
@@ -157,7 +183,7 @@ class _Rewriter(Statement):
             text, following = self._replaced(index) or (self.tokens[index].text, index + 1)
             if index > start and parts:
                 parts.append(self.query[self.tokens[index - 1].end : self.tokens[index].start])
-            parts.append(text)
+            parts.append(self.inserted.get(index, "") + text)
             index = following
         return "".join(parts)
 

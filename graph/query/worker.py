@@ -50,7 +50,7 @@ def json_value(value: Any) -> Any:
     if isinstance(value, datetime.timedelta):
         return f"P{value.days}DT{value.seconds + value.microseconds / 1_000_000:g}S"
     if isinstance(value, decimal.Decimal):
-        return float(value)
+        return int(value) if value.as_tuple().exponent == 0 else float(value)  # a sum of integers has 128 bits
     if isinstance(value, (bytes, bytearray)):
         return value.hex()
     return str(value)

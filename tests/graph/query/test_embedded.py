@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tacit.graph import open_graph
 from tacit.graph.errors import GraphError, GraphNotFound, InputError, QueryInvalid, QueryRefused, QueryTimeout
 from tacit.graph.model import QueryResult
@@ -341,6 +344,60 @@ def test_unsupported_textbook_queries_say_why(graph: Path, name: str, sentence: 
 )
 def test_standard_cypher_gives_standard_results(graph: Path, name: str, rows: tuple[tuple[Any, ...], ...]) -> None:
     assert run_embedded(graph, EQUAL[name]).rows == rows
+
+
+@st.composite
+def ordered_with(draw: st.DrawFn) -> tuple[str, Callable[[list[int]], list[int]]]:
+    """A WITH that orders, limits and perhaps filters the variable x, and the same in Python."""
+    is_descending, skip, limit, has_filter, has_star = (
+        draw(st.booleans()),
+        draw(st.integers(0, 3)),
+        draw(st.integers(0, 5)),
+        draw(st.booleans()),
+        draw(st.booleans()),
+    )
+    text = f"WITH {'*' if has_star else 'x'} ORDER BY x{' DESC' * is_descending} SKIP {skip} LIMIT {limit}"
+
+    def apply(values: list[int]) -> list[int]:
+        kept = sorted(values, reverse=is_descending)[skip : skip + limit]
+        return [value for value in kept if value % 3 or not has_filter]
+
+    return text + " WHERE x % 3 <> 0" * has_filter, apply
+
+
+@given(
+    parts=st.lists(
+        st.tuples(st.lists(st.integers(-20, 20), max_size=8, unique=True), st.lists(ordered_with(), min_size=1, max_size=3)),
+        min_size=1,
+        max_size=2,
+    ),
+    between=st.sampled_from(["", "WITH x WHERE x <> 1", "WITH * WHERE x <> 1", "WITH x AS y WHERE y <> 1 WITH y AS x"]),
+    aggregate=st.sampled_from(["count(*)", "list_sort(collect(x))", "max(x)", "min(x)", "sum(x)", "avg(x)", "*"]),
+)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_order_with_a_limit_holds_for_the_aggregates_after_it(
+    graph: Path, parts: list[tuple[list[int], list[Any]]], between: str, aggregate: str
+) -> None:
+    texts, expected = [], []
+    for values, clauses in parts:
+        middle = " ".join(text for text, _ in clauses)
+        item = aggregate if aggregate == "*" else f"{aggregate} AS n"
+        texts.append(f"UNWIND {[*values, None]} AS x WITH x WHERE x IS NOT NULL {middle} {between} RETURN {item}")
+        for _, apply in clauses:
+            values = apply(values)
+        values = [value for value in values if value != 1 or not between]
+        aggregates: dict[str, Any] = {
+            "count(*)": len(values),
+            "list_sort(collect(x))": sorted(values),
+            "max(x)": max(values, default=None),
+            "min(x)": min(values, default=None),
+            "sum(x)": sum(values),
+            "avg(x)": sum(values) / len(values) if values else None,
+        }
+        expected += [(value,) for value in values] if aggregate == "*" else [(aggregates[aggregate],)]
+    query = " UNION ALL ".join(texts).replace("None", "null")
+    rows = run_embedded(graph, query).rows
+    assert sorted(map(repr, rows)) == sorted(map(repr, expected)), query
 
 
 def test_shortest_path_returns_a_shortest_path(graph: Path) -> None:

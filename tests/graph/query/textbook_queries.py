@@ -103,6 +103,17 @@ EQUAL = {
     "exactly two hops": "MATCH (a:Concept {text: 'dog'})-[*2]-(b) RETURN b.text AS t",
     "no hop or one": "MATCH (:Concept {text: 'puppy'})-[:IsA*0..1]->(m) RETURN m.text AS t ORDER BY t",
     "halves round up": "RETURN round(2.5) AS a, round(-2.5) AS b, round(2.345, 2) AS c",
+    "first three together": "MATCH (n:Concept) WITH n ORDER BY n.text LIMIT 3"
+    " RETURN count(*) AS c, min(n.text) AS a, max(n.text) AS z",
+    "last of the first three": "MATCH (n:Concept) WITH n.text AS t ORDER BY t LIMIT 3 WHERE t <> 'bark' RETURN max(t) AS z",
+    "three of five": "MATCH (n:Concept) WITH n.text AS t ORDER BY t LIMIT 5 WITH * ORDER BY t DESC SKIP 1 LIMIT 3"
+    " WITH max(t) AS z, count(*) AS c RETURN z, c",
+    "greatest of the smallest of each part": "UNWIND [3, 1, 2] AS x WITH x ORDER BY x LIMIT 2 RETURN max(x) AS m"
+    " UNION ALL UNWIND [6, 5, 4] AS x WITH * ORDER BY x LIMIT 2 RETURN max(x) AS m",
+    "sums of integers": "UNWIND [9007199254740993, 2] AS x RETURN sum(x) AS s, sum(DISTINCT x) AS d ORDER BY sum(x)",
+    "sum over no rows": "MATCH (n:Concept {text: 'nothing'})-[r]->() RETURN sum(r.weight) AS s, count(*) AS c",
+    "sums by type": "MATCH ()-[r]->() RETURN type(r) AS t, sum(r.rank) AS s, sum(r.weight) AS w ORDER BY sum(r.weight) DESC, t",
+    "condition on a sum": "MATCH ()-[r]->() WITH type(r) AS t, sum(r.weight) AS w WHERE w > 3 RETURN t, w ORDER BY t",
     "natural logarithm": "RETURN log(10) AS a, log10(100) AS b",
     "empty parts": "RETURN split('a,b,,c', ',') AS a, split('', 'x') AS b, split('a, b', ', ') AS c",
     "a null makes a sum null": "RETURN reduce(s = 0, x IN [1, null] | s + x) AS a, reduce(s = 0.5, x IN [0.1, 0.2] | s + x) AS b",
