@@ -4,8 +4,8 @@
 CYPHER replan=skip
 UNWIND $sets AS ends
 MATCH (a:Concept)-[r]-(m:Concept)-[q]-(b:Concept)
-USING INDEX a:Concept(uri)
-USING INDEX b:Concept(uri)
+USING INDEX SEEK a:Concept(uri)
+USING INDEX SEEK b:Concept(uri)
 WHERE a.uri IN ends.sources AND b.uri IN ends.targets AND a <> m AND m <> b AND a <> b
 RETURN ends.number AS number, count(DISTINCT [a, b]) AS pairs,
        count(DISTINCT CASE WHEN a.uri < b.uri

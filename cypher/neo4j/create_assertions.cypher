@@ -2,7 +2,7 @@
 CYPHER replan=skip
 UNWIND $rows AS row
 MATCH (a:`LABEL` {uri: row.head}), (b:`LABEL` {uri: row.tail})
-USING INDEX a:`LABEL`(uri)
-USING INDEX b:`LABEL`(uri)
+USING INDEX SEEK a:`LABEL`(uri)
+USING INDEX SEEK b:`LABEL`(uri)
 CREATE (a)-[r:`RELATION`]->(b)
 SET r = row.properties

@@ -1,7 +1,7 @@
 // Create links of one relation from events to nodes of one label.
 UNWIND $rows AS row
 MATCH (a:Event {uri: row.head}), (b:`LABEL` {uri: row.tail})
-USING INDEX a:Event(uri)
-USING INDEX b:`LABEL`(uri)
+USING INDEX SEEK a:Event(uri)
+USING INDEX SEEK b:`LABEL`(uri)
 CREATE (a)-[r:`RELATION`]->(b)
 SET r = row.properties

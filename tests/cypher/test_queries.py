@@ -53,6 +53,12 @@ def test_an_open_file_is_named_by_its_number() -> None:
     assert "FROM '/dev/fd/7' (" in query("copy_nodes", "embedded").reading(7).text
 
 
+def test_hints_do_not_allow_scans_of_an_index() -> None:
+    hints = [line for name in OWN for line in query(name).text.splitlines() if "USING INDEX" in line]
+    assert len(hints) > 5
+    assert [line for line in hints if "USING INDEX SEEK" not in line] == []
+
+
 def test_parameters_are_found_outside_strings() -> None:
     assert query("tails").parameters == ("heads", "relations")
     assert query("manifest").parameters == ()
