@@ -156,6 +156,8 @@ class Store(WritableGraph, LimitsQueries, StreamsRecords, CountsInBulk, TailsInB
     def heads(self, text: str, limit: int = 10) -> list[str]:
         arguments.check_limit(limit)
         normalised = normalise_event(text).lower()
+        if not normalised:
+            raise InputError(f"{text!r} has no word to look for; give a phrase such as 'eats dinner'")
         rows = self._ask("heads", text=normalised)
         ranked = sorted((text.lower() != normalised, len(text), uri) for uri, text in rows)
         return [uri for _, _, uri in ranked[:limit]]

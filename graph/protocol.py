@@ -154,7 +154,7 @@ class KnowledgeGraph(Protocol):
         """Return URIs of events with tails whose text contains the normalised ``text``: equal, then shorter, then by URI.
 
         Raises:
-            InputError: ``limit`` is negative.
+            InputError: ``text`` is empty after normalisation, or ``limit`` is negative.
         """
 
     def assertions(self) -> Iterator[Assertion]:

@@ -78,7 +78,8 @@ class EmbeddedGraph(Store):
             self._close_file()
             self._file = database.open("rb")
             record = integrity.verify(database)
-            if os.path.samestat(os.fstat(self._file.fileno()), database.stat()):  # else it was replaced meanwhile
+            self._stat = os.fstat(self._file.fileno())
+            if os.path.samestat(self._stat, database.stat()):  # else it was replaced meanwhile
                 break
         if record is not None and "manifest" in record:
             self._manifest = from_row(list(map(record["manifest"].get, ("loads", "assertions", "checksum"))))
@@ -192,7 +193,16 @@ class EmbeddedGraph(Store):
         from ..query import run_embedded
 
         refuse_closed(self._closed, self.url)
-        return run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout, max_concurrent=self._max_concurrent)
+        self._refuse_replaced()
+        result = run_embedded(self.path, cypher, parameters, limit=limit, timeout=timeout, max_concurrent=self._max_concurrent)
+        self._refuse_replaced()  # during the query: its worker opens the current file
+        return result
+
+    def _refuse_replaced(self) -> None:
+        """Raise :class:`GraphError` when the database is not the one that was opened, from which all other methods read."""
+        database = self.path / integrity.DATABASE
+        if database.exists() and not os.path.samestat(self._stat, database.stat()):
+            raise GraphError(f"{self.path} was loaded again since it was opened; open it again")
 
     def load(
         self,

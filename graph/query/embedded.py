@@ -28,7 +28,7 @@ from ..loading import from_row
 from ..model import QueryResult
 from ..names import part_of
 from .engine_errors import failure
-from .rewrite import check_names, rewrite, shared_relations
+from .rewrite import check_columns, check_names, rewrite, shared_relations
 from .validator import MAX_BYTES, Checker, check_limits, check_parameters, timed_out, uniform
 
 MAX_CONCURRENT = 2
@@ -157,6 +157,7 @@ def run_embedded(
     original = Checker(cypher, "embedded", values)
     original.run()
     check_names(original, values)
+    check_columns(original)
     rewrite(cypher)  # raises before a worker is started
     file = Path(path).resolve() / DATABASE
     if not file.exists():

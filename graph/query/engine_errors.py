@@ -82,6 +82,20 @@ _SENTENCES = (
         "a list has no item at position {name} (counted from 1), where Neo4j would give null; test size(list) first",
     ),
     (
+        r"vector with ANY type|Data type of expression \S+ should not be modified",
+        "the embedded engine cannot tell the type of an empty list, or of a list or map of nulls, in this query; give it an item "
+        "that is not null, or leave it out",
+    ),
+    (
+        r"Assertion failed",
+        "the embedded engine cannot evaluate a value of this query, as happens with a map of nulls or a CASE that chooses among "
+        "nodes; write it in another way",
+    ),
+    (
+        r"'utf-8' codec can't decode",
+        "the query cuts a text within a character, as split does with an empty separator; give it a separator",
+    ),
+    (
         r"Parameter (?P<name>\S+) not found",
         "the query's parameter {name} has no value; give it with the query, on the command line with --param {name}=VALUE",
     ),

@@ -14,7 +14,7 @@ are not listed here are passed on unchanged.
 - ``[:HasSubEvent]``: ``[:HasSubEvent {relation: 'HasSubEvent'}]`` where its table also holds ``HasSubevent``
 - ``[:IsA]``: ``[:IsA|_2_IsA|_3_IsA]`` where a large graph has the relation in several tables
 - ``head``, ``last``, ``tail``, ``isEmpty``, ``reverse(list)``, ``split``, ``substring``, ``round(x)``, ``log``, ``rand``,
-  ``labels``, ``startNode``, ``endNode``: the engine's functions
+  ``labels``, ``startNode``, ``endNode``: the engine's functions; ``labels`` of a null variable is null
 - ``sum(x)``: ``coalesce(sum(x), 0)``; the engine's own is null over no rows
 - ``startNode(r)`` of ``(a)-[r]-(b)``: ``a`` or ``b``, by the node in which the relationship begins; the engine's own function
   returns ``a`` in either direction
@@ -94,7 +94,7 @@ class _Rewriter(Statement):
             "log": lambda parts, _: f"ln({parts[0]})",
             "rand": lambda _, __: "random()",
             "round": lambda parts, _: f"floor(({parts[0]}) + 0.5)" if len(parts) == 1 else f"round({', '.join(parts)})",
-            "labels": lambda parts, _: f"[label({parts[0]})]",
+            "labels": self._labels,
             "substring": self._substring,
             "reverse": self._reverse,
         }
@@ -423,13 +423,20 @@ class _Rewriter(Statement):
         following = self.tokens[self.closing[index] + 1 : self.closing[index] + 3]
         return following[0].text in ("-", "<") and following[1].text in ("-", "[")
 
+    def _labels(self, parts: list[str], index: int) -> str:
+        labels = f"[label({parts[0]})]"
+        is_variable = self.tokens[index + 2].kind in ("word", "quoted") and self.tokens[index + 3].text == ")"
+        return f"(CASE WHEN {parts[0]} IS NOT NULL THEN {labels} END)" if is_variable else labels
+
     def _substring(self, parts: list[str], _: int) -> str:
         length = parts[2] if len(parts) > 2 else f"size({parts[0]})"
         return f"substring({parts[0]}, ({parts[1]}) + 1, {length})"
 
-    def _split(self, parts: list[str], _: int) -> str:
+    def _split(self, parts: list[str], index: int) -> str:
         """Return the engine's split, which drops empty parts, with a mark added to each part during the split."""
         text, separator = parts
+        if separator in ("''", '""'):
+            raise self.unsupported(self.tokens[index], "split", "needs a separator that is not empty")
         marked = f"string_split('{_MARK}' + replace({text}, {separator}, ({separator}) + '{_MARK}'), {separator})"
         return f"list_transform({marked}, part -> replace(part, '{_MARK}', ''))"
 
@@ -482,6 +489,28 @@ def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
     for token, name in [*((token, token.name) for token in checker.properties), *_subscripted(checker)]:
         if name not in keys | PROPERTIES and name.lower() in names_by_lower_case:
             raise unknown(checker, token, "property", f"did you mean {names_by_lower_case[name.lower()]}?")
+
+
+def check_columns(checker: Checker) -> None:
+    """Refuse columns of the same name, of which a dictionary would keep one only, and a UNION of other names or another order."""
+    returned = checker.returned()
+    for columns in returned:
+        names: set[str] = set()
+        for name, token in columns or ():
+            if name in names:
+                raise QueryInvalid(
+                    f"two columns of the result have the name {name} ({checker.place(token)}); give one another name with AS"
+                )
+            names.add(name)
+    for columns, others in pairwise(returned):
+        if columns is None or others is None:
+            continue
+        for (name, _), (other, token) in zip(columns, others, strict=False):
+            if name != other:
+                raise QueryInvalid(
+                    f"the parts of the UNION have columns of different names, {name} and {other} ({checker.place(token)}); "
+                    "give them the same names, in the same order, with AS"
+                )
 
 
 def unknown(checker: Checker, token: Token, kind: str, hint: str) -> QueryInvalid:

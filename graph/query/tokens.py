@@ -294,7 +294,7 @@ class Statement:
         if before.kind in ("word", "quoted"):
             keyword = before.upper in CLAUSES | OPERATORS | PREFIXES | {"BY", "DISTINCT"}
             return not keyword or (index > 1 and self.tokens[index - 2].text == ".")
-        return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]"))
+        return before.kind == "parameter" or (before.kind == "symbol" and before.text in (")", "]", "}"))
 
     def place(self, token: Token) -> str:
         """Return the line and column of ``token``."""

@@ -382,22 +382,28 @@ class Checker(Statement):
 
         None where the query's text does not determine them: ``RETURN *``, or a ``CALL`` without RETURN.
         """
-        returns = [number for number, (word, _) in enumerate(self.top) if word == "RETURN"]
-        if not returns:
-            return None
-        start = self.top[returns[-1]][1] + 1
-        end = self.top[returns[-1] + 1][1] if returns[-1] + 1 < len(self.top) else len(self.tokens) - 1
+        returned = self.returned()
+        return None if not returned or returned[-1] is None else [name for name, _ in returned[-1]]
+
+    def returned(self) -> list[list[tuple[str, Token]] | None]:
+        """Return the columns of each RETURN of the statement, as in :meth:`columns`, with the last token of each."""
+        return [self._returned(number) for number, (word, _) in enumerate(self.top) if word == "RETURN"]
+
+    def _returned(self, number: int) -> list[tuple[str, Token]] | None:
+        """Return the columns of the RETURN at this position of ``top``; None for ``RETURN *``."""
+        start = self.top[number][1] + 1
+        end = self.top[number + 1][1] if number + 1 < len(self.top) else len(self.tokens) - 1
         start += self.tokens[start].upper == "DISTINCT"
         end -= self.tokens[end - 1].text == ";"
-        names = []
+        columns = []
         for part in self.parts(start, end):
             item = self.tokens[part.start : part.stop]
             if item and item[0].text == "*":
                 return None
             if item:
                 aliased = len(item) > 2 and item[-2].upper == "AS"
-                names.append(item[-1].name if aliased else self.query[item[0].start : item[-1].end])
-        return names
+                columns.append((item[-1].name if aliased else self.query[item[0].start : item[-1].end], item[-1]))
+        return columns
 
     def limited(self, rows: int) -> str:
         """Return the query with ``LIMIT rows`` at its end, where that only limits the number of rows."""

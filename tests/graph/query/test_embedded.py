@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -442,6 +443,47 @@ def test_shortest_path_returns_a_shortest_path(graph: Path) -> None:
 def test_differences_from_neo4j_are_reported(graph: Path, query: str, sentence: str) -> None:
     with pytest.raises((QueryInvalid, QueryRefused), match=sentence):
         run_embedded(graph, query)
+
+
+def test_columns_of_one_name_and_parts_of_a_union_with_other_names_are_refused(graph: Path) -> None:
+    for query in (
+        "RETURN 1 AS a, 2 AS `a`",
+        "MATCH (n) RETURN n.text, n.uri, n.text LIMIT 1",
+        "RETURN 1 AS a, 2 AS a UNION RETURN 1 AS a, 2 AS b",
+    ):
+        with pytest.raises(QueryInvalid, match=r"^two columns of the result have the name (a|n\.text) \(line 1, column \d+\)"):
+            run_embedded(graph, query)
+    for query in ("RETURN 1 AS a UNION RETURN 2 AS b", "RETURN 1 AS a, 2 AS b UNION ALL RETURN 2 AS b, 1 AS a"):
+        with pytest.raises(QueryInvalid, match=r"^the parts of the UNION have columns of different names, a and b"):
+            run_embedded(graph, query)
+    assert run_embedded(graph, "RETURN 1 AS a, 2 AS b UNION RETURN 3 AS a, 4 AS b ORDER BY a").rows == ((1, 2), (3, 4))
+
+
+@pytest.mark.parametrize(
+    ("query", "value", "sentence"),
+    [
+        ("RETURN $x AS x", [], "cannot tell the type of an empty list"),
+        ("RETURN size($x) AS x", [None], "cannot tell the type of an empty list"),
+        ("RETURN $x.a AS x", {"a": None, "b": 1}, "cannot tell the type of an empty list"),
+        ("RETURN $x AS x", {"a": None}, "cannot evaluate a value of this query, as happens with a map of nulls"),
+        ("RETURN split('abc', '') AS x", None, "split at line 1, column 8 needs a separator that is not empty"),
+        ("RETURN split('abc', $x) AS x", "", "as split does with an empty separator"),
+    ],
+)
+def test_values_that_the_engine_cannot_use_are_one_plain_sentence(graph: Path, query: str, value: Any, sentence: str) -> None:
+    with pytest.raises(QueryInvalid, match=sentence) as refused:
+        run_embedded(graph, query, {"x": value})
+    assert not re.search(r"vector|codec|UNREACHABLE|binding", str(refused.value))
+
+
+def test_a_graph_that_was_loaded_again_meanwhile_is_not_queried(tmp_path: Path) -> None:
+    with open_graph(tmp_path / "g", create=True) as graph, open_graph(tmp_path / "g") as other:
+        assert graph.run("MATCH (n) RETURN count(n)").rows == other.run("MATCH (n) RETURN count(n)").rows
+        other.load(SMALL)
+        assert other.run("MATCH ()-[r]->() RETURN count(r)").rows == ((other.manifest().assertions,),)
+        assert graph.manifest().assertions == 0
+        with pytest.raises(GraphError, match="was loaded again since it was opened; open it again"):
+            graph.run("MATCH ()-[r]->() RETURN count(r)")
 
 
 def test_explain_plans_and_does_not_run(graph: Path) -> None:

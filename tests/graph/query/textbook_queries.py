@@ -114,6 +114,9 @@ EQUAL = {
     "sum over no rows": "MATCH (n:Concept {text: 'nothing'})-[r]->() RETURN sum(r.weight) AS s, count(*) AS c",
     "sums by type": "MATCH ()-[r]->() RETURN type(r) AS t, sum(r.rank) AS s, sum(r.weight) AS w ORDER BY sum(r.weight) DESC, t",
     "condition on a sum": "MATCH ()-[r]->() WITH type(r) AS t, sum(r.weight) AS w WHERE w > 3 RETURN t, w ORDER BY t",
+    "labels of a missing node": "MATCH (n:Concept {text: 'dog'}) OPTIONAL MATCH (e:Event {uri: 'nowhere'})"
+    " RETURN labels(n) AS l, labels(e) AS m, labels(n)[0] AS f, labels(e)[0] AS g, labels(e) IS NULL AS n",
+    "a value of a written map": "RETURN {a: {b: 2}}['a']['b'] AS x, {a: 1}['a'] AS y",
     "natural logarithm": "RETURN log(10) AS a, log10(100) AS b",
     "empty parts": "RETURN split('a,b,,c', ',') AS a, split('', 'x') AS b, split('a, b', ', ') AS c",
     "a null makes a sum null": "RETURN reduce(s = 0, x IN [1, null] | s + x) AS a, reduce(s = 0.5, x IN [0.1, 0.2] | s + x) AS b",
