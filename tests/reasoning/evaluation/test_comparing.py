@@ -62,6 +62,8 @@ def test_the_order_of_the_systems_does_not_change_the_conversations() -> None:
     [forth] = compare_systems(people, other, reasoner, resamples=100).metrics
     [back] = compare_systems(other, people, reasoner, resamples=100).metrics
     assert (forth.conversations, back.conversations) == (12, 12)
+    assert back.low is not None
+    assert back.high is not None
     assert (forth.low, forth.high) == (pytest.approx(-back.high), pytest.approx(-back.low))
 
 
