@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from ..graph.errors import MissingExtra, TacitError
+from ..graph.open import SCHEMES
 from .config import GRAPH, Config, check_metrics, check_options, display_path, find_config, without_credentials
 from .opening import Address
 
@@ -84,7 +85,11 @@ def diagnose(server: dict[str, str | None] | None = None, graph: str | None = No
     settings, config = _settings()
     checks.append(settings)
     name, origin = _graph_of(config, graph)
-    graphs = list(_graph(name, origin, server or {}))
+    if name is None and settings.state == "wrong":
+        detail = f"not known: {GRAPH} names none, and the settings cannot be used"
+        graphs = [Check("graph", "graph", "missing", detail, facts={"url": None})]
+    else:
+        graphs = list(_graph(name, origin, server or {}))
     checks += [*graphs, _kernels(), *_models()]
     scoring, metrics = _scoring(config, name is not None)
     return Diagnosis((*checks, scoring), metrics)
@@ -189,7 +194,7 @@ def _graph(name: str | None, origin: str, server: dict[str, str | None]) -> Iter
         yield Check("graph", "graph", "missing", detail, "tacit setup", {"url": None})
         return
     try:
-        if "://" in name:
+        if "://" in name and name.partition("://")[0].lower() in SCHEMES:  # any other scheme is refused before it is asked
             yield from _on_server(name, origin, server)
         else:
             yield from _opened(name, origin, server)

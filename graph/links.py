@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from .errors import GraphError, InputError
 from .model import Assertion, Manifest
-from .names import label_of, text_of
+from .names import LABELS, label_of, text_of
 from .schema import shape
 
 LinkRelation = Literal["Mentions", "SameEvent"]
@@ -26,6 +26,8 @@ Role = Literal["predicate", "subject", "object", "oblique", "modifier"]
 MENTIONS: LinkRelation = "Mentions"
 SAME_EVENT: LinkRelation = "SameEvent"
 LINK_RELATIONS: tuple[LinkRelation, ...] = get_args(LinkRelation)
+RESERVED_NAMES = frozenset(name.lower() for name in (*LABELS, "Manifest", *LINK_RELATIONS))
+"""Names, in lower case, of labels of nodes and of links, which no query on the embedded engine can use for other relations."""
 ROLES: tuple[Role, ...] = get_args(Role)
 SOURCE = "tacit link"
 """Source of a link in a path."""

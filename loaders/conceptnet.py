@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from ..graph.errors import InputError
+from ..graph.links import RESERVED_NAMES
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long
 from .io import MAX_LINE, NOT_UTF8, NUL_BYTE, Block, blocks, split
@@ -35,6 +36,7 @@ NO_ASSERTION = "first field is not an assertion URI"
 NO_RELATION = "second field is not a relation URI"
 NO_HEAD = "third field is not a concept URI"
 NO_TAIL = "fourth field is not a concept URI"
+RESERVED = "relation with a name that tacit keeps for links or labels"
 NO_OBJECT = "fifth field is not a JSON object"
 
 _TEXT = r"[^\x00-\x1f]"
@@ -153,7 +155,7 @@ class ConceptNetReader(Reader[Assertion]):
         """Return the assertion in ``line``, or None after counting it as dropped or rejected."""
         relation = self._relation_names.get(uri) or self._cached_relation(uri)
         if not relation:
-            self.reject(number, "malformed relation", line)
+            self.reject(number, "malformed relation" if relation_name(uri) is None else RESERVED, line)
             return None
         if self._relations is not None and relation not in self._relations:
             self.drop(RELATION)
@@ -183,6 +185,8 @@ class ConceptNetReader(Reader[Assertion]):
 
     def _cached_relation(self, uri: str) -> str | None:
         name = relation_name(uri)
+        if name is not None and name.lower() in RESERVED_NAMES:
+            return None
         if name is not None and len(self._relation_names) < _CACHED_RELATIONS:
             self._relation_names[uri] = name
         return name

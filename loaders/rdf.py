@@ -19,6 +19,7 @@ from rdflib import RDF, BNode, Graph, Literal, URIRef
 from rdflib.plugins.parsers.ntriples import W3CNTriplesParser
 
 from ..graph.errors import InputError, LoadError
+from ..graph.links import LINK_RELATIONS
 from ..graph.model import Assertion
 from ..graph.names import URI_TOO_LONG, check_relation, is_too_long, label_of
 from . import rdf_terms as terms
@@ -34,6 +35,7 @@ DUPLICATE = "duplicate"
 LABEL = "label"
 LITERAL = "literal"
 UNMAPPED = "predicate left out by the mapping"
+RESERVED = "relation with a name that tacit keeps for links"
 UNNAMED = "predicate or node without a name"
 
 NOT_UNICODE = "not well-formed Unicode"
@@ -184,6 +186,9 @@ class RdfReader(Reader[Assertion]):
         if isinstance(tail, Literal) and not self._literals:
             self.drop(LITERAL)
             return
+        if relation in LINK_RELATIONS:
+            self._reject_triple(located, RESERVED)
+            return
         nodes = self._node(head), self._node(tail)
         if relation == "" or nodes[0] is None or nodes[1] is None:
             self.drop(UNNAMED)
@@ -211,6 +216,9 @@ class RdfReader(Reader[Assertion]):
         ends = self._node(head), self._node(tail)
         if not relation or ends[0] is None or ends[1] is None:
             self.drop(UNNAMED if relation is not None else UNMAPPED)
+            return
+        if relation in LINK_RELATIONS:
+            self._reject_triple(statement[0], RESERVED)
             return
         numbers: dict[str, Any] = {}
         for name, (parse, reason) in _NUMBERS.items():

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from .screen import count, duration, rate, size, visible
+from .screen import duration, plural, rate, size, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -133,7 +133,7 @@ class Meter:
     def _status(self) -> str:
         if not self.number:
             return ""
-        parts = [f"{count(self.number)} {self.noun}", f"{rate(self.number / max(self.seconds, 1e-9))}/s"]
+        parts = [plural(self.number, self.noun.removesuffix("s")), f"{rate(self.number / max(self.seconds, 1e-9))}/s"]
         if self.total and self.done >= self.total:
             parts.append("finishing")
         elif self.total and self.done > self._resumed and self.seconds >= _ESTIMATE_SECONDS:

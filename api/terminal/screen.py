@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _FULL_WIDTH = 1_000_000
+_LARGE = 1e15  # beyond, not every digit of a number before the point is exact
 # C0 and C1 control characters, and those that change the writing direction.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _CONTROLS = re.compile("[\x7f-\x9f\u2028\u2029]")  # control characters that JSON does not escape
@@ -189,5 +190,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def number(value: float) -> str:
-    """Return ``value`` with at most four decimals, without trailing zeros."""
+    """Return ``value`` with at most four decimals, without trailing zeros; a very large one as ``1e+300``."""
+    if abs(value) >= _LARGE:
+        return f"{value:.6g}"
     return f"{value:.4f}".rstrip("0").rstrip(".")

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ...cypher import Query, query
 from ..columns import record_batches
 from ..errors import GraphError, GraphUnavailable
-from ..links import LINK_RELATIONS
+from ..links import RESERVED_NAMES
 from ..names import LABELS, Label, check_relation
 from ..relations import RELATIONS
 
@@ -35,7 +35,6 @@ _LEAST_WINDOW = 256
 """Fewest nodes of a window."""
 _NODES_PER_ROW = 4
 """Most nodes of a window for each row of its table."""
-_RESERVED = {name.lower() for name in (*NODE_TABLES, *LINK_RELATIONS)}
 
 
 class OutOfMemory(GraphError):
@@ -221,7 +220,7 @@ def table_of(relation: str) -> str:
     A relation with the name of a node table or of a link gets a longer one; the ``relation`` property of each row has the exact
     name.
     """
-    return f"{check_relation(relation)}_relation" if relation.lower() in _RESERVED else relation
+    return f"{check_relation(relation)}_relation" if relation.lower() in RESERVED_NAMES else relation
 
 
 def parts_of(table: str) -> Iterator[str]:

@@ -112,6 +112,18 @@ def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not diagnosed.ready
 
 
+def test_a_scheme_that_no_graph_has(tmp_path: Path) -> None:
+    (tmp_path / "tacit.toml").write_text('graph = "http://x"\n')
+    part = named(diagnose(), "graph")
+    assert (part.state, part.detail[: part.detail.index(";")]) == ("wrong", "the scheme http:// is not supported")
+
+
+def test_settings_that_cannot_be_read_say_nothing_of_the_graph(tmp_path: Path) -> None:
+    (tmp_path / "tacit.toml").write_text("graph = \n")
+    part = named(diagnose(), "graph")
+    assert (part.detail, part.command) == ("not known: TACIT_GRAPH names none, and the settings cannot be used", "")
+
+
 @pytest.fixture
 def silent_server() -> Iterator[int]:
     """A port that accepts connections and never answers."""

@@ -262,7 +262,7 @@ def test_a_graph_of_an_older_version_gets_the_tables_when_it_is_linked(tmp_path:
 def test_assertions_in_a_table_with_the_name_of_a_link_are_not_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("tacit.graph.embedded.engine.create_links", lambda _: None)
-        patch.setattr("tacit.graph.embedded.engine._RESERVED", set())
+        patch.setattr("tacit.graph.embedded.engine.RESERVED_NAMES", set())
         patch.setattr("tacit.graph.loading.LINK_RELATIONS", ())
         with open_graph(tmp_path / "g", create=True) as graph:
             graph.load([*ROWS, Assertion(WALLET, "Mentions", MONEY)])

@@ -305,6 +305,16 @@ def expected(data: bytes) -> str:
     return next((reason for reason, fault in faults.items() if fault), "")
 
 
+def test_relations_with_names_of_labels_and_links_are_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    names = ("Mentions", "Manifest", "Concept", "Event", "sameevent")
+    path.write_text("".join(line(relation=f"/r/{name}") + "\n" for name in ("IsA", *names)))
+    rows, reader = read(path)
+    assert [row.relation for row in rows] == ["IsA"]
+    assert reader.report.rejected == {"relation with a name that tacit keeps for links or labels": len(names)}
+    assert [reject.line for reject in reader.report.rejects] == [2, 3, 4, 5, 6]
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_mutated_lines_are_all_accounted_for(tmp_path: Path) -> None:
     rng = random.Random(20240229)

@@ -156,6 +156,14 @@ def test_ill_typed_literals_and_odd_iris_log_nothing(tmp_path: Path, caplog: pyt
     assert not caplog.records
 
 
+def test_relations_with_the_names_of_links_are_rejected(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.nt", NT + "<http://ex.org/a> <http://ex.org/Mentions> <http://ex.org/c> .\n")
+    triples, reader = read(path)
+    assert triples == TRIPLES
+    [reject] = reader.report.rejects
+    assert (reject.line, reject.reason) == (10, "relation with a name that tacit keeps for links")
+
+
 @pytest.mark.parametrize("name", ["a.ttl", "cut.ttl", "a.rdf", "cut.rdf"])
 def test_nothing_of_a_document_with_a_syntax_error_is_read(tmp_path: Path, name: str) -> None:
     if name.endswith(".ttl"):

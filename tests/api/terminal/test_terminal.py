@@ -65,6 +65,7 @@ def test_numbers_for_people() -> None:
         "0 bytes", "999 bytes", "1.5 kB", "81.4 MB", "2.50 GB",
     ]  # fmt: skip
     assert [number(value) for value in (1, 0.5, 0.12345, 100.0)] == ["1", "0.5", "0.1235", "100"]
+    assert [number(value) for value in (1e300, -2.5e15, 123456789012345.0)] == ["1e+300", "-2.5e+15", "123456789012345"]
     assert (plural(1, "row"), plural(2000, "row")) == ("1 row", "2,000 rows")
 
 
@@ -177,6 +178,11 @@ def test_meter_reports_long_work_now_and_then(capsys: pytest.CaptureFixture[str]
         "file.csv: 5% (50.0 kB of 1.0 MB), 200 rows, 100/s",  # the first seconds tell nothing about the rest
         "file.csv: 30% (300 kB of 1.0 MB), 1,200 rows, 100/s, 28.0 s left",
     ]
+    now[0] = 0.0
+    with Meter("scoring", 2, noun="items") as meter:
+        now[0] = 3.0
+        meter.add(1)
+    assert capsys.readouterr().err == "scoring: 50% (1 of 2), 1 item, 0.3/s\n"
 
 
 def test_meter_counts_no_time_for_what_an_earlier_run_did(
