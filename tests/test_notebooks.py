@@ -103,7 +103,7 @@ def test_progress_is_shown_in_the_output_of_a_cell_until_the_work_is_done(tmp_pa
     nbformat = pytest.importorskip("nbformat")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(METER)])
     [drawn] = execute(book, tmp_path).cells[0].outputs
-    assert '<div>&lt;file&gt; <progress value="0.2500"></progress> <small>1 items, ' in drawn["data"]["text/html"]
+    assert '<div>&lt;file&gt; <progress value="0.2500"></progress> <small>1 item, ' in drawn["data"]["text/html"]
     book.cells[0]["source"] = METER + "meter.__exit__(None, None, None)"
     [drawn] = execute(book, tmp_path).cells[0].outputs
     assert drawn["data"]["text/html"] == ""
