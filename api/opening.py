@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..graph.errors import InputError
 from .terminal.output import check_output
 from .terminal.progress import Meter
-from .terminal.screen import count, duration, note
+from .terminal.screen import duration, note, plural
 
 if TYPE_CHECKING:
     from ..graph import Graph
@@ -100,7 +100,7 @@ def _open_index(graph: Graph, *, quiet: bool = False) -> IndexGraph:
     with Meter("building the index", total, noun="assertions", quiet=quiet) as meter:
         index = graph.open_index(meter.add)
     if meter.number and not quiet:
-        note(f"built the index of {count(meter.number)} assertions in {duration(meter.seconds)}; it is saved for later runs")
+        note(f"built the index of {plural(meter.number, 'assertion')} in {duration(meter.seconds)}; it is saved for later runs")
     return index
 
 

@@ -11,11 +11,13 @@ some file systems can do.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from .errors import InputError
 
@@ -27,6 +29,7 @@ except ImportError:  # Windows
 DISK_FULL = frozenset(code for name in ("ENOSPC", "EDQUOT", "EFBIG") if (code := getattr(errno, name, None)) is not None)
 """Error numbers of the operating system for a full disk or an exceeded quota."""
 _ATTEMPTS = 100
+_GZIP_BUFFER = 1 << 17
 
 
 class DiskFull(InputError):
@@ -75,6 +78,22 @@ def new_file(path: Path, *, draft: Path | None = None) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
         raise
     flush(target.parent)
+
+
+@contextmanager
+def new_stream(path: Path) -> Iterator[BinaryIO]:
+    """Yield a binary stream into a :func:`new_file` at ``path``, compressed with gzip when the name ends in ``.gz``."""
+    with new_file(path) as temporary, temporary.open("wb") as file:
+        if path.suffix.lower() != ".gz":
+            yield file
+            return
+        import gzip
+
+        with (
+            gzip.GzipFile(path.stem, "wb", compresslevel=6, fileobj=file, mtime=0) as packed,
+            io.BufferedWriter(packed, _GZIP_BUFFER) as stream,
+        ):
+            yield stream
 
 
 def is_special(path: Path) -> bool:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.csv import CSVWriter, WriteOptions
 
-from .atomic import new_file
+from .atomic import new_stream
 from .errors import GraphError
 from .links import Link, LinkManifest, link_properties
 from .loading import Known, properties
@@ -167,10 +167,10 @@ def export_jsonl(graph: KnowledgeGraph, path: Path) -> int:
 
     Links are left out: ``tacit link`` makes them again.
 
-    ``path`` is replaced atomically.
+    ``path`` is replaced atomically; a name that ends in ``.gz`` gets a gzip file.
     """
     number = 0
-    with new_file(Path(path)) as temporary, temporary.open("wb") as file:
+    with new_stream(Path(path)) as file:
         for row in graph.assertions():
             fields = {name: value for name, value in zip(row._fields, row, strict=True) if value not in ("", None)}
             file.write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from ..graph.atomic import new_file
+from ..graph.atomic import new_stream
 from ..graph.errors import InputError
 from ..graph.model import Assertion, QueryResult
 from ..graph.names import check_relation, language_of, text_of
@@ -52,7 +52,7 @@ def write_rdf(assertions: Iterable[Assertion], path: str | os.PathLike[str], for
 
     Args:
         assertions: of a whole graph (``graph.assertions()``) or any part.
-        path: the file; replaced when it exists.
+        path: the file; replaced when it exists, and compressed when its name ends in ``.gz``.
         format: ``nt`` (streamed), ``turtle`` or ``xml`` (in memory); None for that of the file's suffix.
 
     Raises:
@@ -185,13 +185,12 @@ def _tag(language: str) -> str:
 def _write(triples: Iterator[_Triple], path: str, format: str | None) -> None:
     kind = terms.check_format(format, path)
     try:
-        with new_file(Path(path)) as temporary:
+        with new_stream(Path(path)) as file:
             if kind == "nt":
-                with temporary.open("w", encoding="utf-8", newline="\n") as file:
-                    for head, predicate, tail in triples:
-                        file.write(f"{_nt(head)} <{predicate}> {_nt(tail)} .\n")
+                for head, predicate, tail in triples:
+                    file.write(f"{_nt(head)} <{predicate}> {_nt(tail)} .\n".encode())
             else:
-                _rdflib_graph(triples, kind).serialize(temporary, format=kind, encoding="utf-8")
+                _rdflib_graph(triples, kind).serialize(file, format=kind, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 

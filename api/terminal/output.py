@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...graph import atomic
-from ...graph.atomic import disk_full_errors, is_special, new_file
+from ...graph.atomic import disk_full_errors, is_special, new_stream
 from ...graph.errors import InputError
 
 Write = Callable[[str], object]
@@ -27,18 +27,8 @@ def lines_to(path: Path | None, *, apart_from: str = "-") -> Iterator[Write]:
             sys.stdout.flush()
         return
     target = check_output(path, apart_from)
-    if is_special(target):
-        with disk_full_errors(path), target.open("w", encoding="utf-8") as stream:
-            yield stream.write
-        return
-    with new_file(target) as fresh, fresh.open("wb") as file:
-        if target.suffix.lower() == ".gz":
-            import gzip
-
-            with gzip.GzipFile(target.stem, "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                yield lambda text: packed.write(text.encode())
-        else:
-            yield lambda text: file.write(text.encode())
+    with new_stream(target) as stream:
+        yield lambda text: stream.write(text.encode())
 
 
 def write_file(path: Path, data: bytes) -> None:

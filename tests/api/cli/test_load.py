@@ -401,6 +401,14 @@ def test_the_suffix_of_an_export_chooses_its_format(tacit: Tacit, sample_graph: 
     assert tacit("export", sample_graph, tmp_path / "h.ttl", "--format", "jsonl", "--json").json["format"] == "jsonl"
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "nt", "ttl"])
+def test_an_export_with_the_name_of_a_gzip_file_is_one(tacit: Tacit, sample_graph: str, tmp_path: Path, suffix: str) -> None:
+    plain, packed = tmp_path / f"g.{suffix}", tmp_path / f"g.{suffix}.gz"
+    for out in (plain, packed):
+        assert tacit("export", sample_graph, out).status == 0
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+
+
 def test_jsonl_export_holds_the_graph(tacit: Tacit, sample_graph: str, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     outcome = tacit("export", sample_graph, out)
