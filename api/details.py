@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from ..graph.model import GraphCounts, Neighbour
 from ..graph.schema import shape
 
+MAX_ROWS = 1_000
+"""Most rows of a graph lookup that the service returns at once."""
+
 
 @shape()
 class Completion(NamedTuple):

@@ -25,7 +25,7 @@ from ...reasoning.explanation import Explanation
 from ...reasoning.inference.answers import DialogueAnswers, TurnAnswers
 from ...reasoning.inference.choosing import Chosen
 from ...reasoning.scorer import ItemScores
-from ..details import Completion, ConceptDetails, Distance, ServiceDetails
+from ..details import MAX_ROWS, Completion, ConceptDetails, Distance, ServiceDetails
 from .batches import BatchSizer, body_of
 from .exchange import RETRY_STATUSES, TIMEOUT, RetryPolicy, TooMuch, TooSlow, answer_of, unreachable
 
@@ -317,12 +317,10 @@ class Methods(ABC):
 
 
 _IS_JSON = {"Content-Type": "application/json"}
-_MOST_ROWS = 1_000
-"""Most rows of a graph lookup that the service returns at once."""
 
 
 def _limit(limit: int | None) -> int:
-    return _MOST_ROWS if limit is None else limit
+    return MAX_ROWS if limit is None else limit
 
 
 def _json(body: Mapping[str, Any]) -> bytes:

@@ -16,7 +16,7 @@ from ...graph.model import Assertion, FoundPath, Neighbour
 from ...reasoning.explanation.explained import DrawnExplanation
 from ...reasoning.inference.answers import DrawnTurnAnswers
 from ...reasoning.scorer import ScoreRow
-from ..details import Completion, Distance
+from ..details import MAX_ROWS, Completion, Distance
 
 _HISTORY = ["I am so hungry.", "What shall we cook tonight?"]
 _RESPONSE = "Let's make a soup with the carrots and onions from the fridge."
@@ -38,7 +38,7 @@ Dialogue = Annotated[Texts, Field(min_length=1, description="The turns, oldest f
 Phrase = Annotated[str, Field(max_length=_TEXT)]
 Word = Annotated[Phrase, Field(description="A word or phrase, e.g. 'ice cream', or a concept URI, e.g. '/c/en/dog'.")]
 MaxHops = Annotated[int, Field(ge=1, le=6, description="Longest path to look for, in hops.")]
-Limit = Annotated[int, Field(ge=0, le=1_000, description="Maximum number of results, best first.")]
+Limit = Annotated[int, Field(ge=0, le=MAX_ROWS, description="Maximum number of results, best first.")]
 PathLimit = Annotated[int, Field(ge=0, le=100, description="Maximum number of paths, strongest first.")]
 Language = Annotated[str, Field(max_length=20, description="ISO 639 code of the language of the given texts.")]
 Relation = Annotated[Phrase | None, Field(description="Only this relation, e.g. 'xIntent', 'xWant' or 'xReact'; default: all.")]

@@ -20,6 +20,7 @@ from ...graph.item import LONGEST_TEXT
 from ...graph.open import store_of
 from ...graph.protocol import KnowledgeGraph, LimitsQueries, Pingable
 from ...reasoning import Reasoner
+from ..details import MAX_ROWS
 from .keys import Keys
 from .middleware import HostPolicy
 from .problems import Problem, problem_of
@@ -64,7 +65,7 @@ class Settings:
     header_seconds: float = 5.0
     idle_seconds: float = 30.0
     header_bytes: int = 32 << 10
-    lookup_limit: int = 1_000
+    lookup_limit: int = MAX_ROWS
     waiting_lookups: int = 256
     cypher_rows: int = 10_000
     cypher_seconds: float = 30.0

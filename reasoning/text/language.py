@@ -32,7 +32,7 @@ _ATTRIBUTES = ("ORTH", "LEMMA", "POS", "MORPH", "IDX", "LENGTH")
 _TO_PREPARE = re.compile(r"(?<=\w)\s*(?P<sign>['’‘`´])\s+(?=(?:ll|m|s|t|d|re|ve)\b)|\S{100}(?=\S)", re.IGNORECASE)
 
 
-_CAPITALS = re.compile(r"\b(?:[A-Z]+N['’]T|CANNOT)\b")
+_CAPITALS = re.compile(r"\b(?:[A-Z]*N\s*['’‘`´]\s*T|CANNOT)\b")
 _OTHER_HYPHENS = str.maketrans("\u2010\u2011", "--")
 _CURLY_IN_WORD = re.compile(r"(?<=[^\W\d_])’(?=[^\W\d_])")
 

@@ -149,13 +149,14 @@ def test_tables_fit_the_terminal_and_show_the_rows(tacit: Tacit, tiny: str, tmp_
 
 
 def test_a_second_file_does_not_change_the_first_ones_intervals(tacit: Tacit, tmp_path: Path) -> None:
-    talks = [(["Hi!", "Hello.", f"Any news {number}?"], "No. " * (number % 5), number % 3) for number in range(1, 25)]
+    opening = ["Hi!", "Hello.", "How are you?"]  # with a judgement of its own, it would join all that begin with it
+    talks = [([*opening, f"Fine. Any news {number}?"], "No. " * (number % 5), number % 3) for number in range(1, 25)]
     first = file_of(tmp_path / "first.jsonl", rows_of(talks))
-    opening = file_of(tmp_path / "opening.jsonl", rows_of([(["Hi!"], "Hello.", 3)]))
+    second = file_of(tmp_path / "second.jsonl", rows_of([(opening, "Fine.", 3)]))
     base = ["-m", "length", "--json", "--resamples", 100]
     alone = tacit("evaluate", first, *base).json
     assert alone[0]["conversations"] == 24
-    assert tacit("evaluate", first, opening, *base).json[:1] == alone
+    assert tacit("evaluate", first, second, *base).json[:1] == alone
 
 
 def test_systems_are_ranked_by_all_their_ratings(tacit: Tacit, tiny: str, tmp_path: Path) -> None:
