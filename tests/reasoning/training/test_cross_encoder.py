@@ -84,6 +84,11 @@ def test_ratings_of_several_sets_are_standardised_within_each(body: Path, tmp_pa
     assert json.loads((tmp_path / "both" / "config.json").read_text(encoding="utf-8"))[SCALE] == [0.0, 1.0]
 
 
+def test_without_held_out_ratings_there_is_no_agreement(body: Path, tmp_path: Path) -> None:
+    facts = train_cross_encoder(EXAMPLES, body, tmp_path / "all", RatingRecipe(steps=1, held_out=0.0))
+    assert (facts["ratings"], facts["held_out"], facts["pearson"], facts["spearman"]) == (len(EXAMPLES), 0, None, None)
+
+
 def test_invalid_input_is_refused(body: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="too few"):
         train_cross_encoder(EXAMPLES[:3], body, tmp_path / "few")
