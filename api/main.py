@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -20,6 +21,7 @@ from ..graph.atomic import DISK_FULL
 from ..graph.errors import TacitError
 from .terminal.screen import visible
 
+_SUGGESTION = re.compile(r"(?:\. Did you mean | \(Possible options: )(.*?)[?)]$")  # as typer writes it
 _WRONG_INPUT = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
@@ -55,10 +57,20 @@ def report(error: Exception) -> int:
 def _usage(error: typer.TyperException) -> str:
     """Return the message of a usage error in tacit's form, with the command whose help to read."""
     message = error.format_message() if hasattr(error, "format_message") else str(error)
-    message = message.strip().rstrip(".").replace("Value error, ", "")
+    message = _SUGGESTION.sub(r"; did you mean \1?", message.strip()).rstrip(".").replace("Value error, ", "")
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "tacit"
-    return f"{message[:1].lower()}{message[1:]}; see: {path} --help"
+    if context is not None and getattr(error, "option_name", "") == "--graph":
+        message += _graph_hint(context.command)
+    return f"{message[:1].lower()}{message[1:]}{'' if message.endswith('?') else ';'} see: {path} --help"
+
+
+def _graph_hint(command: Any) -> str:
+    """Return how a command without the option ``--graph`` takes its graph; empty if it takes none."""
+    names = [parameter.opts[0] for parameter in command.params if parameter.metavar in ("GRAPH", "{GRAPH}")]
+    if not names:
+        return ""
+    return f"; give the graph as {names[0]} GRAPH" if names[0].startswith("--") else "; give the graph as the argument GRAPH"
 
 
 def run(argv: Sequence[str] | None = None) -> int:

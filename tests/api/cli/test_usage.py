@@ -295,6 +295,23 @@ def test_wrong_usage_is_one_sentence(
     assert file.read_bytes() == (sample / "dialogues.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (
+            ["load", "conceptnet", "x", "--graph", "y"],
+            "no such option: --graph; give the graph as --into GRAPH; see: tacit load conceptnet",
+        ),
+        (["hops", "--graph", "y"], "no such option: --graph; give the graph as the argument GRAPH; see: tacit hops"),
+        (["demo", "--graph", "y"], "no such option: --graph; see: tacit demo"),
+        (["metrics", "--graf", "y"], "no such option: --graf; did you mean --graph? see: tacit metrics"),
+        (["neighbors"], "no such command 'neighbors'; did you mean 'neighbours'? see: tacit"),
+    ],
+)
+def test_a_wrong_name_gets_advice(tacit: Tacit, words: list[str], advice: str) -> None:
+    assert tacit(*words).err == f"tacit: {advice} --help\n"
+
+
 def test_wrong_usage_is_tried_for_every_command() -> None:
     tried = {tuple(words[: 2 if words[0] in ("load", "train", "keys", "create") else 1]) for words in WRONG}
     assert {tuple(words) for words in COMMANDS} - {("sources",)} <= tried
