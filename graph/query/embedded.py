@@ -28,7 +28,8 @@ from ..loading import from_row
 from ..model import QueryResult
 from ..names import part_of
 from .engine_errors import failure
-from .rewrite import check_columns, check_names, rewrite, shared_relations
+from .exact_names import check_columns, check_names, shared_relations
+from .rewrite import rewrite
 from .validator import MAX_BYTES, Checker, check_limits, check_parameters, timed_out, uniform
 
 MAX_CONCURRENT = 2

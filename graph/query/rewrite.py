@@ -21,33 +21,30 @@ are not listed here are passed on unchanged.
 - ``reduce(s = 0, x IN l | s + e)``: ``0 + list_sum(list_transform(l, x -> e))``; other reduces are refused
 - ``m['key']``: ``m.key``
 - ``WHERE n:Label``, ``n {.a, .b}``, ``OFFSET``: ``label(n) = 'Label'``, ``{a: n.a, b: n.b}``, ``SKIP``
+- ``a + b``: the same with a test for nulls, which the engine takes for empty texts
+- ``replace``, ``substring``: the same without nulls, for which the engine confuses rows
+- ``ceil(x)``, ``floor(x)``: of ``1.0 * x``; the engine's own returns integers for integers
+- ``any``, ``all``, ``none``, ``single`` over a list: sizes of filtered lists, and null where nulls leave the answer open
+- relationships of one pattern, and ``COUNT { … }``: further conditions (:mod:`.patterns`)
 - ``WITH … ORDER BY … LIMIT n``: the same with ``UNWIND [1] AS kept_order_1`` after it; without an operator in between, the engine
   ignores the order when an aggregate without grouping key follows, and so keeps arbitrary rows
 
-Neo4j distinguishes the case of names and the engine does not: it takes ``concept`` for the label ``Concept``, ``TEXT`` for the
-property ``text`` and ``C`` for the variable ``c``. A query with such names is refused (:func:`check_names`), because it would get
-other rows than on Neo4j. Relations whose names differ only in case (``HasSubevent`` of ConceptNet, ``HasSubEvent`` of ATOMIC)
-share a table; :func:`shared_relations` finds those of a query, and they are restricted by the property ``relation``, which has
-the exact name.
+The engine evaluates some functions over lists for the first row only. Where the expression reads other variables than the item,
+it gets a condition that reads them in each row (:func:`_reading`), or it is refused (:meth:`_Rewriter._check_items`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from itertools import count, pairwise, takewhile
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import count, takewhile
 from types import MappingProxyType
-from typing import Any
 
 from ..errors import QueryInvalid
-from ..links import LINK_RELATIONS, Link
-from ..model import Assertion
-from ..relations import RELATIONS
-from .tokens import CLAUSES, PATHS, PREFIXES, Statement, Token
-from .validator import Checker
+from .patterns import unique_relationships
+from .tokens import CLAUSES, ENDINGS, OPERATORS, PATHS, PREFIXES, Statement, Token
+from .validator import MAX_BYTES, Checker
 
-LABELS = ("Concept", "Event", "Manifest")
-PROPERTIES = frozenset(("uri", "text", "language", "relation", *Assertion._fields[3:], *Link._fields[3:], "id"))
 LONGEST_PATH = 30
 """Most hops of a path without an upper bound; the embedded engine's default."""
 
@@ -55,8 +52,12 @@ _MARK = "\ue000"
 """A private-use character, which does not occur in texts."""
 _NODE_OF_PATH = "node_of_path"
 _PARTS_OF_WITH = ("ORDER", "SKIP", "OFFSET", "LIMIT", "WHERE")
+_OF_NODES = ("type", "labels", "label", "id", "keys", "properties", "startnode", "endnode")
+"""Functions of nodes and relationships."""
+_SIGNS = ("+", "-", "*", "/", "%", "^")
+_QUANTIFIERS = ("any", "all", "none", "single")
 _COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
-_ARGUMENTS = {"split": (2,), "rand": (0,), "round": (1, 2, 3), "substring": (2, 3)}
+_ARGUMENTS = {"split": (2,), "rand": (0,), "round": (1, 2, 3), "substring": (2, 3), "replace": (3,)}
 """Numbers of arguments of the rewritten functions that take another number than one; the engine refuses other numbers."""
 _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels", "list_transform", "list_filter", "split"}
 """Functions that return a list, for ``reverse``."""
@@ -65,12 +66,14 @@ _LISTS = {"nodes", "relationships", "rels", "collect", "range", "keys", "labels"
 def rewrite(query: str, shared: Collection[str] = (), parts: Mapping[str, Sequence[str]] = MappingProxyType({})) -> str:
     """Return ``query``, which passed the validator, in the embedded engine's dialect.
 
-    ``shared`` has the relations whose table also holds relations of other names (:func:`shared_relations`), ``parts`` the further
-    tables of relations that have several, by the relation's name in lower case. A form that the engine would answer wrongly
-    without an error raises :class:`QueryInvalid`.
+    ``shared`` has the relations whose table also holds relations of other names (:func:`.exact_names.shared_relations`),
+    ``parts`` the further tables of relations that have several, by the relation's name in lower case. A form that the engine
+    would answer wrongly without an error raises :class:`QueryInvalid`.
     """
     rewriter = _Rewriter(query, shared, parts)
-    return rewriter.render(0, len(rewriter.tokens) - 1)
+    end = len(rewriter.tokens) - 1
+    last = end - (rewriter.tokens[end - 1].text == ";")
+    return rewriter.render(0, last) + rewriter.inserted[last]
 
 
 class _Rewriter(Statement):
@@ -82,7 +85,16 @@ class _Rewriter(Statement):
         # conditions that a filter has replaced: index of the first token, and after the last
         self.replaced_conditions: dict[int, int] = {}
         self.replaced = self._exact_relations(shared) | self._with_parts(parts)
-        self.inserted = self._kept_orders()  # texts by index of the token before which they are inserted
+        self.items: list[str] = []  # variables of the list comprehensions around the token that is being rendered
+        checker = Checker(query, "embedded")
+        checker.run()
+        self.variables = {token.start for token in checker.variables}
+        self.clauses = checker.clauses
+        self.nodes = self._pattern_names()
+        self.inserted = defaultdict(str, self._kept_orders(checker))  # texts by index of the token before which they are inserted
+        for index, text in unique_relationships(self, checker).items():
+            self.inserted[index] = text + self.inserted[index]
+        self.sums = self._text_sums()
         self.ends = self._ends()
         self.functions: dict[str, Callable[[list[str], int], str]] = {
             "head": lambda parts, _: f"CASE WHEN size({parts[0]}) > 0 THEN list_extract({parts[0]}, 1) END",
@@ -91,11 +103,14 @@ class _Rewriter(Statement):
             "isempty": lambda parts, _: f"(size({parts[0]}) = 0)",
             "split": self._split,
             "sum": lambda parts, _: f"coalesce(sum({parts[0]}), 0)",
+            "ceil": lambda parts, _: f"ceil(1.0 * ({parts[0]}))",
+            "floor": lambda parts, _: f"floor(1.0 * ({parts[0]}))",
             "log": lambda parts, _: f"ln({parts[0]})",
             "rand": lambda _, __: "random()",
             "round": lambda parts, _: f"floor(({parts[0]}) + 0.5)" if len(parts) == 1 else f"round({', '.join(parts)})",
             "labels": self._labels,
             "substring": self._substring,
+            "replace": self._replace,
             "reverse": self._reverse,
         }
 
@@ -129,10 +144,8 @@ class _Rewriter(Statement):
                     texts[index] = "|".join((token.text, *parts[token.name.lower()]))
         return texts
 
-    def _kept_orders(self) -> dict[int, str]:
+    def _kept_orders(self, checker: Checker) -> dict[int, str]:
         """Return the clauses, by index of the token to insert them before, that make the engine keep the order of a ``WITH``."""
-        checker = Checker(self.query, "embedded")
-        checker.run()
         texts: dict[int, str] = {}
         for number, (word, _) in enumerate(checker.top):
             following = list(takewhile(lambda clause: clause[0] != "UNION", checker.top[number + 1 :]))
@@ -183,7 +196,7 @@ class _Rewriter(Statement):
             text, following = self._replaced(index) or (self.tokens[index].text, index + 1)
             if index > start and parts:
                 parts.append(self.query[self.tokens[index - 1].end : self.tokens[index].start])
-            parts.append(self.inserted.get(index, "") + text)
+            parts.append(self.inserted[index] + text if index in self.inserted else text)
             index = following
         return "".join(parts)
 
@@ -193,9 +206,11 @@ class _Rewriter(Statement):
             return self.replaced[index], index + 1
         if index in self.replaced_conditions:
             return "true", self.replaced_conditions[index]
+        if index in self.sums:
+            return self._text_sum(index)
         token, after = self.tokens[index], self.tokens[index + 1]
         before = self.tokens[index - 1] if index else Token("symbol", "", 0, 0)
-        name = token.text.lower() if token.kind == "word" and before.text not in (".", ":", "|") else ""
+        name = token.text.lower() if token.kind == "word" and before.text != "." else ""
         if name and after.text == "(" and after.kind == "symbol":
             end = self.closing[index + 1]
             if name in ("shortestpath", "allshortestpaths"):
@@ -206,11 +221,13 @@ class _Rewriter(Statement):
                 return self._end(index, end)
             if name in self.functions and len(parts := self._arguments(index + 1)) in _ARGUMENTS.get(name, (1,)):
                 return self.functions[name](parts, index), end + 1
+            if name in _QUANTIFIERS and self.tokens[index + 3].upper == "IN":
+                return self._quantifier(index, end), end + 1
             if name == "reduce" and end > index + 8:  # else it is incomplete, which the engine says
                 return self._reduce(index, end), end + 1
         if token.upper in ("EXISTS", "COUNT") and after.text == "{" and self.tokens[index + 2].upper not in CLAUSES:
             end = self.closing[index + 1]
-            return f"{token.text} {{ MATCH {self.render(index + 2, end)} }}", end + 1
+            return f"{token.text} {{ MATCH {self.render(index + 2, end)}{self.inserted.get(end, '')} }}", end + 1
         if (
             token.upper == "OFFSET"
             and after.kind in ("number", "parameter")
@@ -222,9 +239,14 @@ class _Rewriter(Statement):
             return self._bracket(index, before, after)
         if token.kind in ("word", "quoted") and after.text == "{" and self.tokens[index + 2].text == ".":
             return self._projection(index)
+        if self.items and token.name in self.items and before.text == ":" and after.text in (",", "}"):
+            # the engine takes the first item for all others
+            return f"list_extract([{token.text}], 1)", index + 1
         if self._label_test(index, before):
             label = self.tokens[index + 2].name.replace("\\", "\\\\").replace("'", "\\'")
-            return f"label({token.text}) = '{label}'", index + 3
+            test = f"label({token.text}) = '{label}'"
+            is_filter = before.upper in ("WHERE", "AND")
+            return test if is_filter else f"(CASE WHEN {token.text} IS NOT NULL THEN {test} END)", index + 3
         return None
 
     def _end(self, index: int, end: int) -> tuple[str, int]:
@@ -233,7 +255,11 @@ class _Rewriter(Statement):
         name = self.tokens[index + 2].name if end == index + 3 else ""
         nodes = next((ends for position, known, ends in reversed(self.ends) if known == name and position < index), None)
         if nodes is None:
-            return f"{'start' if start else 'end'}_node({self.render(index + 2, end)})", end + 1
+            relationship = self.render(index + 2, end)
+            node = f"{'start' if start else 'end'}_node({relationship})"
+            if self.tokens[end + 1].text == "." and self.tokens[end + 2].kind in ("word", "quoted"):
+                return f"(CASE WHEN {relationship} IS NOT NULL THEN {node}.{self.tokens[end + 2].text} END)", end + 3
+            return node, end + 1
         if not all(nodes):
             raise self.unsupported(
                 self.tokens[index], self.tokens[index].text,
@@ -338,9 +364,14 @@ class _Rewriter(Statement):
                 self.tokens[index], "reduce",
                 "can only be a sum, reduce(s = 0, x IN l | s + …); otherwise use UNWIND or list_reduce",
             )  # fmt: skip
-        values = f"list_transform({self.render(item + 2, bar)}, {self.tokens[item].text} -> ({self.render(bar + 3, end)}))"
-        has_no_null = f"size(list_filter({values}, {name} -> {name} IS NULL)) = 0"
-        return f"CASE WHEN {has_no_null} THEN {initial.text} + coalesce(list_sum({values}), 0) END"
+        variable, outer = self.tokens[item].text, self._outer_names(item + 2, bar)
+        self._check_items(item, range(item + 2, bar), bar + 3, end)
+        value = self._body(bar + 3, end, variable, outer, False)
+        values = f"list_transform({self.render(item + 2, bar)}, {variable} -> {value})"
+        outer += self._references(bar + 3, end, {variable})
+        is_null = _reading(f"{name} IS NULL", outer, True)
+        has_no_null = f"size(list_filter({values}, {name} -> {is_null})) = 0"
+        return f"(CASE WHEN {has_no_null} THEN {initial.text} + coalesce(list_sum({values}), 0) END)"
 
     def _bracket(self, index: int, before: Token, after: Token) -> tuple[str, int] | None:
         """Rewrite a list comprehension, an element of a list, a slice, or a relationship of variable length."""
@@ -387,9 +418,187 @@ class _Rewriter(Statement):
         bar = next((i for i in self.outside(index + 3, end) if self.tokens[i].text == "|"), end)
         where = next((i for i in self.outside(index + 3, bar) if self.tokens[i].upper == "WHERE"), bar)
         items = self.render(index + 3, where)
+        outer = self._outer_names(index + 3, where)
+        self._check_items(index + 1, range(index + 3, where), where, end)
         if where < bar:
-            items = f"list_filter({items}, {name} -> ({self.render(where + 1, bar)}))"
-        return f"list_transform({items}, {name} -> ({self.render(bar + 1, end)}))" if bar < end else items
+            items = f"list_filter({items}, {name} -> {self._body(where + 1, bar, name, outer, True)})"
+            outer += self._references(where + 1, bar, {name})
+        is_identity = self.render(bar + 1, end) == name
+        if bar == end or (is_identity and where < bar):
+            return items
+        return f"list_transform({items}, {name} -> {self._body(bar + 1, end, name, outer, False)})"
+
+    def _quantifier(self, index: int, end: int) -> str:
+        """Return ``any(x IN list WHERE test)`` or the like, with null where nulls leave it open; the engine's own says false."""
+        function, name = self.tokens[index].text.lower(), self.tokens[index + 2].text
+        where = next((i for i in self.outside(index + 4, end) if self.tokens[i].upper == "WHERE"), end)
+        if where == end:
+            raise self.invalid(self.tokens[index], function, f"needs a condition: {function}(x IN list WHERE …)")
+        items = self.render(index + 4, where)
+        self._check_items(index + 2, range(index + 4, where), where, end)
+        test = self._body(where + 1, end, name, self._outer_names(index + 4, where), True)
+
+        def number(condition: str) -> str:
+            return f"size(list_filter({items}, {name} -> {condition}))"
+
+        is_open = f"{number(f'({test} IS NULL)')} > 0"
+        if function == "single":
+            return f"(CASE WHEN {number(test)} > 1 THEN false WHEN {is_open} THEN null ELSE {number(test)} = 1 END)"
+        decided, otherwise = ("true", "false") if function == "any" else ("false", "true")
+        case = f"(NOT {test})" if function == "all" else test
+        tests = f"WHEN {number(case)} > 0 THEN {decided} WHEN {is_open} THEN null WHEN ({items}) IS NOT NULL THEN {otherwise}"
+        return f"(CASE {tests} END)"
+
+    def _body(self, start: int, end: int, name: str, outer: list[str], is_condition: bool) -> str:
+        """Return the body of a lambda over the items ``name`` of a list.
+
+        ``outer`` has what lambdas inside the list read from outside of themselves. Where the body reads none of it, the engine
+        computes the list for the first row only, so the body gets a condition that is always true and reads it.
+        """
+        if is_condition and outer:
+            raise self.unsupported(
+                self.tokens[start], "a condition on a list",
+                f"that is made by another list comprehension, which reads {outer[0]}, is not possible; write both conditions in "
+                "one, or use UNWIND",
+            )  # fmt: skip
+        if not any(self.tokens[i].name == name and self.tokens[i].start in self.variables for i in range(start, end)):
+            if is_condition:
+                raise self.unsupported(
+                    self.tokens[start], "a condition on a list", f"does not read its item {name}; write it outside of the list"
+                )
+            outer = [*outer, name]  # the engine evaluates a body that does not read the item for the first row only
+        self.items.append(name)
+        body = self.render(start, end)
+        self.items.pop()
+        return _reading(body, outer, is_condition)
+
+    def _check_items(self, item: int, items: range, start: int, end: int) -> None:
+        """Refuse an expression over the nodes, relationships or maps of a list that reads other variables too.
+
+        ``item`` is the index of the variable's token, ``items`` the list, and the expression is from ``start`` to before ``end``.
+        The engine takes the first row's items for the others, except for ``nodes(p)`` and ``relationships(p)`` together with
+        properties, of a path and of nodes that no WITH or UNWIND has passed on.
+        """
+        name, token = self.tokens[item].name, self.tokens[item]
+        outer = self._references(start, end, {name})
+        words = [part.text.lower() for part in self.tokens[items.start : items.stop]]
+        is_path = len(words) == 4 and words[0] in ("nodes", "relationships", "rels")
+        uses = [i for i in range(start, end) if self.tokens[i].name == name and self.tokens[i].start in self.variables]
+        has_parts = any(self.tokens[i + 1].text == "." for i in uses) or any(
+            self.tokens[i - 1].text == "(" and self.tokens[i - 2].text.lower() in _OF_NODES for i in uses
+        )
+        is_compared = any(
+            self.tokens[i + step].text in ("=", "<>")
+            and self.tokens[i + 2 * step].name in self.nodes
+            and "." not in (self.tokens[i + 2 * step - 1].text, self.tokens[i + 2 * step + 1].text)
+            for i in uses
+            for step in (-1, 1)
+        )
+        if not outer or not (is_path or has_parts or is_compared):
+            return
+        is_passed_on = any(word in ("WITH", "UNWIND") and index < item for word, index in self.clauses)
+        if is_passed_on or not is_path or not all("." in value for value in outer):
+            raise self.unsupported(
+                token, f"the list of {token.text}",
+                f"has nodes, relationships or maps, and the expression reads {outer[0]} too; use UNWIND for the list, or compare "
+                "a list of texts or numbers",
+            )  # fmt: skip
+
+    def _outer_names(self, start: int, end: int) -> list[str]:
+        """Return what the lambdas in the list that is written from ``start`` to before ``end`` read from outside of it."""
+        values = []
+        for index in range(start, end):
+            first = self.tokens[index + 1]
+            is_list = self.tokens[index].text == "[" and not self.subscripts(index)
+            is_call = self.tokens[index].text == "(" and self.tokens[index - 1].text.lower() in (*_QUANTIFIERS, "reduce")
+            if not (is_list or is_call) or first.kind not in ("word", "quoted"):
+                continue
+            close = self.closing[index]
+            inside = list(self.outside(index + 1, close))
+            begin = next((i for i in inside if self.tokens[i].upper == "WHERE" or self.tokens[i].text == "|"), None)
+            if begin is not None:
+                bound = {
+                    self.tokens[i].name for i in inside if self.tokens[i + 1].upper == "IN" or self.tokens[i + 1].text == "="
+                }
+                values += self._references(begin + 1, close, bound)
+        return values
+
+    def _references(self, start: int, end: int, bound: set[str]) -> list[str]:
+        """Return the variables that are not ``bound`` in an expression, each with the property that it reads of them."""
+        bound = bound | {
+            self.tokens[i].name
+            for i in range(start, end - 1)
+            if self.tokens[i + 1].upper == "IN" and self.tokens[i - 1].text in ("[", "(")
+        }
+        values = []
+        for index in range(start, end):
+            token = self.tokens[index]
+            if token.upper in ("COUNT", "COLLECT", "SUM", "AVG", "MIN", "MAX") and self.tokens[index + 1].text == "(":
+                raise self.unsupported(token, token.text, "inside a list comprehension must be computed before, in a WITH")
+            if token.start not in self.variables or token.name in bound or self.tokens[index - 1].text == ".":
+                continue
+            is_property = self.tokens[index + 1].text == "." and self.tokens[index + 2].kind in ("word", "quoted")
+            values.append(f"{token.text}.{self.tokens[index + 2].text}" if is_property else token.text)
+        return [value for value in dict.fromkeys(values) if value.split(".")[0] not in self.items]
+
+    def _pattern_names(self) -> set[str]:
+        """Return the names of nodes and relationships in the patterns of the statement."""
+        names = set()
+        for before, bracket, name, after in zip(self.tokens, self.tokens[1:], self.tokens[2:], self.tokens[3:], strict=False):
+            is_pattern = before.kind == "symbol" or before.upper in ("MATCH", "EXISTS", "COUNT")
+            if bracket.text in ("(", "[") and is_pattern and after.text in (":", ")", "{", "]", "*"):
+                names.add(name.name)
+        return names
+
+    def _text_sums(self) -> dict[int, tuple[int, list[range]]]:
+        """Return the sums that may join texts, by index of the first token: the index after them, and the operands."""
+        closing, cases = dict(self.closing), []
+        for index, token in enumerate(self.tokens):
+            if token.upper == "CASE" and token.start not in self.variables:
+                cases.append(index)
+            elif token.upper == "END" and cases and token.start not in self.variables:
+                closing[cases.pop()] = index
+        opening = {end: start for start, end in closing.items()}
+        sums: dict[int, tuple[int, list[range]]] = {}
+        past = 0
+        for plus, token in enumerate(self.tokens):
+            if token.text != "+" or plus < past:
+                continue
+            start = plus
+            while start and (start - 1 in opening or not (start - 1 in closing or self._separates(start - 1))):
+                start = opening.get(start - 1, start - 1)
+            past, signs = plus, []
+            while past in closing or not (past in opening or self._separates(past)):
+                signs += [past] if self.tokens[past].kind == "symbol" and self.tokens[past].text in _SIGNS else []
+                past = closing.get(past, past) + 1
+            operands = [range(first + 1, last) for first, last in zip([start - 1, *signs], [*signs, past], strict=True)]
+            is_text = all(self.tokens[sign].text == "+" for sign in signs) and len(signs) > 0
+            if is_text and all(operands) and not any(self.tokens[operand.start].kind == "number" for operand in operands):
+                sums[start] = past, operands
+        return sums
+
+    def _separates(self, index: int) -> bool:
+        """Return whether the token at ``index``, which is not a bracket, is outside of any sum."""
+        token = self.tokens[index]
+        if token.kind == "word":
+            is_keyword = token.upper in CLAUSES | OPERATORS | PREFIXES | ENDINGS | {"BY"}
+            return is_keyword and self.tokens[index - 1].text != "." and token.start not in self.variables
+        return token.kind == "end" or (token.kind == "symbol" and token.text not in (".", *_SIGNS))
+
+    def _text_sum(self, index: int) -> tuple[str, int]:
+        """Return a sum that is null when one of its values is; the engine takes null for an empty text."""
+        end, operands = sum_ = self.sums.pop(index)
+        text = self.render(index, end)
+        values = [self.render(operand.start, operand.stop) for operand in operands if self._may_be_null(operand)]
+        self.sums[index] = sum_
+        conditions = " AND ".join(f"({value}) IS NOT NULL" for value in dict.fromkeys(values))
+        return f"(CASE WHEN {conditions} THEN {text} END)" if values else text, end
+
+    def _may_be_null(self, operand: range) -> bool:
+        first = self.tokens[operand.start]
+        return first.kind != "string" and (
+            first.text.lower() not in ("count", "collect") or self.tokens[operand.start + 1].text not in ("(", "{")
+        )
 
     def _projection(self, index: int) -> tuple[str, int] | None:
         """Return ``n {.a, b: 1}`` as a map; None when it contains anything but properties and key-value pairs."""
@@ -410,10 +619,14 @@ class _Rewriter(Statement):
         token = self.tokens[index]
         return (
             token.kind in ("word", "quoted")
-            and before.upper in ("WHERE", "AND", "OR", "XOR", "NOT")
             and self.tokens[index + 1].text == ":"
             and self.tokens[index + 2].kind in ("word", "quoted")
-            and self.tokens[min(index + 3, len(self.tokens) - 1)].text not in (":", "|", "&")
+            and (following := self.tokens[min(index + 3, len(self.tokens) - 1)]).text not in (":", "|", "&")
+            and (
+                before.upper in ("WHERE", "AND", "OR", "XOR", "NOT", "WHEN", "THEN", "ELSE", "RETURN", "WITH", "DISTINCT")
+                or (before.text == "(" and following.upper in ("AND", "OR", "XOR"))
+                or (before.text == "," and following.upper == "AS")
+            )
         )
 
     def _pattern(self, index: int) -> bool:
@@ -429,8 +642,28 @@ class _Rewriter(Statement):
         return f"(CASE WHEN {parts[0]} IS NOT NULL THEN {labels} END)" if is_variable else labels
 
     def _substring(self, parts: list[str], _: int) -> str:
-        length = parts[2] if len(parts) > 2 else f"size({parts[0]})"
-        return f"substring({parts[0]}, ({parts[1]}) + 1, {length})"
+        """Return the engine's substring, which begins again beyond the end of a text that is not ASCII.
+
+        It confuses rows where it gets nulls, so it gets none.
+        """
+        text, (start, *lengths) = parts[0], parts[1:]
+        arguments = [value if value.isdecimal() else f"coalesce({value}, 0)" for value in (start, *lengths)]
+        length = arguments[1] if lengths else str(MAX_BYTES)
+        conditions = [f"size({text}) IS NOT NULL", *(f"({value}) IS NOT NULL" for value in lengths if not value.isdecimal())]
+        part = f"substring(coalesce({text}, ''), {arguments[0]} + 1, {length})"
+        return (
+            f"(CASE WHEN ({start}) < size({text}) AND {' AND '.join(conditions)} THEN {part} "
+            f"WHEN ({start}) IS NOT NULL AND {' AND '.join(conditions)} THEN '' END)"
+        )
+
+    def _replace(self, parts: list[str], index: int) -> str:
+        if parts[1] in ("''", '""'):
+            raise self.unsupported(self.tokens[index], "replace", "needs a text to look for that is not empty")
+        # the engine confuses rows where it gets nulls
+        values = [part for part in parts if part[0] not in "'\""]
+        arguments = ", ".join(f"coalesce({part}, '')" if part in values else part for part in parts)
+        conditions = " AND ".join(f"({value}) IS NOT NULL" for value in values)
+        return f"(CASE WHEN {conditions} THEN replace({arguments}) END)" if values else f"replace({arguments})"
 
     def _split(self, parts: list[str], index: int) -> str:
         """Return the engine's split, which drops empty parts, with a mark added to each part during the split."""
@@ -438,7 +671,8 @@ class _Rewriter(Statement):
         if separator in ("''", '""'):
             raise self.unsupported(self.tokens[index], "split", "needs a separator that is not empty")
         marked = f"string_split('{_MARK}' + replace({text}, {separator}, ({separator}) + '{_MARK}'), {separator})"
-        return f"list_transform({marked}, part -> replace(part, '{_MARK}', ''))"
+        # the engine's own takes null for an empty text
+        return f"(CASE WHEN ({text}) IS NOT NULL THEN list_transform({marked}, part -> replace(part, '{_MARK}', '')) END)"
 
     def _reverse(self, parts: list[str], index: int) -> str:
         first = self.tokens[index + 2]
@@ -455,105 +689,14 @@ class _Rewriter(Statement):
         return QueryInvalid(f"the embedded engine does not support this query: {what} at {self.place(token)} {limit}")
 
 
+def _reading(body: str, outer: Sequence[str], is_condition: bool) -> str:
+    """Return the body of a lambda with a condition that is always true and reads the ``outer`` values."""
+    if not outer:
+        return f"({body})"
+    reads = " AND ".join(f"({value} IS NULL OR {value} IS NOT NULL)" for value in dict.fromkeys(outer))
+    return f"(({body}) AND {reads})" if is_condition else f"(CASE WHEN {reads} THEN {body} END)"
+
+
 def _variable(token: Token) -> str:
     """Return the name that begins a node pattern; empty when it begins otherwise."""
     return token.text if token.kind in ("word", "quoted") else ""
-
-
-# names
-
-
-def check_names(checker: Checker, parameters: Mapping[str, Any]) -> None:
-    """Refuse names of a validated query that the embedded engine would confuse, with their position."""
-    for token in checker.labels:
-        if token.name not in LABELS:
-            case_variants = [label for label in LABELS if label.lower() == token.name.lower()]
-            hint = f"did you mean {case_variants[0]}?" if case_variants else f"its labels are {', '.join(LABELS)}"
-            raise unknown(checker, token, "node label", hint)
-    for before, token in pairwise(checker.labels):
-        if checker.query[before.end : token.start].strip() == ":":
-            raise QueryInvalid(
-                f"no node has both labels, {before.name} and {token.name} ({checker.place(before)}); "
-                f"write {before.name}|{token.name} for either"
-            )
-    first_tokens: dict[str, Token] = {}
-    for token in checker.variables:
-        first_token = first_tokens.setdefault(token.name.lower(), token)
-        if first_token.name != token.name:
-            raise QueryInvalid(
-                f"the names {first_token.name} and {token.name} ({checker.place(token)}) differ only in case, which the "
-                "embedded engine does not distinguish; rename one of them"
-            )
-    keys = {token.name for token in checker.keys} | set(_keys(parameters))
-    names_by_lower_case = {name.lower(): name for name in (*sorted(keys), *PROPERTIES)}
-    for token, name in [*((token, token.name) for token in checker.properties), *_subscripted(checker)]:
-        if name not in keys | PROPERTIES and name.lower() in names_by_lower_case:
-            raise unknown(checker, token, "property", f"did you mean {names_by_lower_case[name.lower()]}?")
-
-
-def check_columns(checker: Checker) -> None:
-    """Refuse columns of the same name, of which a dictionary would keep one only, and a UNION of other names or another order."""
-    returned = checker.returned()
-    for columns in returned:
-        names: set[str] = set()
-        for name, token in columns or ():
-            if name in names:
-                raise QueryInvalid(
-                    f"two columns of the result have the name {name} ({checker.place(token)}); give one another name with AS"
-                )
-            names.add(name)
-    for columns, others in pairwise(returned):
-        if columns is None or others is None:
-            continue
-        for (name, _), (other, token) in zip(columns, others, strict=False):
-            if name != other:
-                raise QueryInvalid(
-                    f"the parts of the UNION have columns of different names, {name} and {other} ({checker.place(token)}); "
-                    "give them the same names, in the same order, with AS"
-                )
-
-
-def unknown(checker: Checker, token: Token, kind: str, hint: str) -> QueryInvalid:
-    """Return the error for a name at ``token`` that the graph does not have; ``hint`` says which ones it has."""
-    neo4j = "give null" if kind == "property" else "find no rows"
-    name = token.text[1:-1] if token.kind == "string" else token.name
-    return QueryInvalid(f"the graph has no {kind} {name} ({checker.place(token)}), where Neo4j would {neo4j}; {hint}")
-
-
-def shared_relations(checker: Checker, stored: Callable[[str], Collection[str]]) -> set[str]:
-    """Return those relations of a validated query whose table also holds relations of other names.
-
-    ``stored`` returns the exact names of the relations in the table of the given one, none when there is no such table. A
-    relation that is neither in the graph nor one of ConceptNet or ATOMIC raises :class:`QueryInvalid`.
-    """
-    query_relations = {token.name for token in checker.relations}
-    shared = set()
-    for token in checker.relations:
-        names = stored(token.name)
-        if token.name not in names and token.name not in (*LINK_RELATIONS, *RELATIONS):
-            candidates = sorted({*LINK_RELATIONS, *RELATIONS, *names})
-            similar = [name for name in candidates if name.lower() == token.name.lower()] or get_close_matches(
-                token.name, candidates, 1
-            )
-            hint = f"did you mean {similar[0]}?" if similar else "tacit info GRAPH lists what it holds"
-            raise unknown(checker, token, "relation", hint)
-        if not query_relations.issuperset(names):
-            shared.add(token.name)
-    return shared
-
-
-def _keys(value: object) -> Iterable[str]:
-    """Yield the keys of all dictionaries in a parameter's value."""
-    if isinstance(value, Mapping):
-        yield from value
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for item in items:
-        yield from _keys(item)
-
-
-def _subscripted(statement: Statement) -> Iterable[tuple[Token, str]]:
-    """Yield the strings in subscripts such as ``n['text']``, without their quotes."""
-    for index in range(1, len(statement.tokens) - 2):
-        before, token, after = statement.tokens[index : index + 3]
-        if (before.text, token.kind, after.text) == ("[", "string", "]") and statement.subscripts(index):
-            yield token, token.text[1:-1]

@@ -82,6 +82,7 @@ class Checker(Statement):
 
     Attributes:
         top: clause words of the statement itself, each with its token's index; complete after :meth:`run`, as what follows.
+        clauses: the same for the statement and its subqueries.
         variables, labels, relations, properties, keys: the tokens of variables and aliases, of node labels and of relations in
             patterns, of properties that are read or compared, and of keys of maps.
     """
@@ -92,6 +93,7 @@ class Checker(Statement):
         self.position = 0
         self.frames = [Frame(query=True, state="clause")]
         self.top: list[tuple[str, int]] = []
+        self.clauses: list[tuple[str, int]] = []
         self.variables: list[Token] = []
         self.labels: list[Token] = []
         self.relations: list[Token] = []
@@ -285,6 +287,7 @@ class Checker(Statement):
 
     def _clause(self, token: Token, frame: Frame) -> bool:
         word, following = token.upper, self.ahead().upper
+        self.clauses.append((word, self.position))
         if len(self.frames) == 1:
             self.top.append((word, self.position))
         if word == "YIELD" and frame.clause != "CALL":

@@ -437,6 +437,23 @@ def test_shortest_path_returns_a_shortest_path(graph: Path) -> None:
             "^the embedded engine does not support this query: reduce at line 1, column 22 can only be a sum",
         ),
         ("MATCH p = shortestPath((a)-[*3..4]-(b)) RETURN p", "not support this query: shortestPath at .* begins at one hop"),
+        ("MATCH (a)-->(b)-->(c) RETURN *", r"not support this query: RETURN \* cannot follow a pattern of several relationships"),
+        ("RETURN replace('abc', '', 'x') AS x", "not support this query: replace at .* needs a text to look for"),
+        (
+            "MATCH (a)-->(b) WITH a.text AS t, collect(b) AS l RETURN [n IN l WHERE n.text <> t] AS x",
+            "not support this query: the list of n at .* has nodes, relationships or maps, and the expression reads t too",
+        ),
+        (
+            "MATCH (a) RETURN any(x IN [1] WHERE a.text = 'dog') AS x",
+            "not support this query: a condition on a list at .* does not read its item x",
+        ),
+        (
+            "MATCH (a) RETURN [x IN [y IN ['d'] WHERE a.text CONTAINS y] WHERE x > 'c'] AS x",
+            "not support this query: a condition on a list at .* that is made by another list comprehension, which reads a.text",
+        ),
+        ("UNWIND [[1]] AS x RETURN x ORDER BY x", r"^x \(line 1, column \d+\) is a list, .* cannot order"),
+        ("RETURN 1 < 2 < 3 AS x", "compares two values at a time; write a < b AND b < c"),
+        ("RETURN {a: 1}.b AS x", "the map has no key b .* Neo4j would give null"),
         ("WITH [1] AS l, 1 AS i RETURN l[i..2] AS x", "support this query: a slice at .* column 31 needs whole numbers >= 0"),
     ],
 )

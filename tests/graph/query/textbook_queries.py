@@ -135,5 +135,36 @@ EQUAL = {
     "label of both kinds": "MATCH (n) WHERE n:Concept OR n:Event RETURN count(*) AS c",
     "reduce by a property": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*1..2]->(m)"
     " RETURN m.text AS t, reduce(s = 1.0, r IN relationships(p) | s + r.weight) AS s ORDER BY t",
+    "relationships of a pattern are different": "MATCH (a)-[:IsA]->(b)<-[:IsA]-(c) RETURN count(*) AS c",
+    "relationships of several patterns are different": "MATCH (a)-[:IsA]->(b), (c)-->(b) WHERE a.text <> 'x' OR true"
+    " RETURN count(*) AS c",
+    "no relationship twice in a chain of paths": "MATCH (a)-[:IsA]->(b)-[:IsA*0..2]->(c) RETURN count(*) AS c",
+    "no relationship twice in subqueries": "MATCH (a) WHERE EXISTS { (a)-[:IsA]->()<-[:IsA]-() } AND (a)-[:IsA]->()<--()"
+    " RETURN sum(COUNT { (a)-->()<--() }) AS c",
+    "no relationship twice when it is optional": "MATCH (a) OPTIONAL MATCH (a)-[:IsA]->(b)<-[:IsA]-(c)"
+    " RETURN count(*) AS c, count(b) AS d",
+    "counts that are zero": "MATCH (n:Concept) RETURN min(COUNT { (n)-[:IsA]->() }) AS a, sum(COUNT { (n)-->() }) AS b,"
+    " count(*) AS c",
+    "texts with nulls": "MATCH (a)-[r]->(b) RETURN a.text + r.dataset AS t, 'x' + r.license + '!' AS l ORDER BY t, l",
+    "replaced texts with nulls": "MATCH ()-[r]->(b) RETURN replace(b.text, 'o', r.dataset) AS t, substring(r.dataset, 1) AS s"
+    " ORDER BY t, s",
+    "substrings of letters with accents": "RETURN substring('ä', 1) AS a, substring('äö', 1, 5) AS b, substring('äö', 3, 1) AS c",
+    "functions in a comprehension": "MATCH p = (:Concept {text: 'puppy'})-[:IsA*2..2]->(:Concept {text: 'pet'})"
+    " RETURN [n IN nodes(p) | substring(n.text, 0, 2)] AS s, [n IN nodes(p) | labels(n)] AS l, {t: head(['a'])} AS m",
+    "a comprehension that reads each row": "MATCH (n:Concept) RETURN n.text AS t,"
+    " [x IN ['dog', 'pet'] WHERE x <> n.text | x + '!'] AS l, [y IN [x IN ['a'] | x + n.text] | y + '!'] AS m,"
+    " reduce(s = 0, x IN [1, 2] | s + x * size(n.text)) AS s ORDER BY t",
+    "conditions on a list that read each row": "MATCH (n:Concept) RETURN n.text AS t, "
+    " any(x IN ['dog', 'cat'] WHERE x = n.text) AS a, none(x IN ['d', 'p'] WHERE n.text STARTS WITH x) AS b ORDER BY t",
+    "conditions on a list with nulls": "WITH [2, null] AS l RETURN any(x IN l WHERE x > 2) AS a, all(x IN l WHERE x > 1) AS b,"
+    " none(x IN l WHERE x > 2) AS c, single(x IN l WHERE x > 1) AS d, any(x IN l WHERE x > 1) AS e, all(x IN l WHERE x > 2) AS f",
+    "maps of the items of a list": "RETURN [x IN ['a', 'b'] | {k: x, l: toUpper(x)}] AS l",
+    "nodes of each row": "MATCH p = (a:Concept)-[:IsA*1..2]->(b) RETURN a.text AS t, b.text AS u,"
+    " [n IN nodes(p) WHERE n.text <> b.text | n.uri] AS l ORDER BY t, u",
+    "halves of whole numbers": "RETURN floor(7) / 2 AS a, ceil(size('abc')) / 2 AS b",
+    "split of nothing": "MATCH ()-[r]->() RETURN split(r.dataset, '/')[0] AS s ORDER BY s",
+    "begin of a missing relationship": "MATCH (a:Concept) OPTIONAL MATCH (a)-[r:Desires]->(b)"
+    " RETURN a.text AS t, startNode(r).text AS s ORDER BY t",
+    "labels as values": "MATCH (a:Concept) OPTIONAL MATCH (a)-[:Desires]->(b) RETURN a.text AS t, b:Concept AS c ORDER BY t",
 }
 """Single forms that are rewritten for the embedded engine; equal rows from both."""
