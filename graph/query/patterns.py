@@ -10,7 +10,7 @@ count 0.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import combinations, count
 from typing import NamedTuple
@@ -118,10 +118,14 @@ class _Distinction:
         pairs = [(one, other) for one, other in combinations(relationships, 2) if one.may_equal(other)]
         names: dict[_Relationship, str] = {}
         conditions = []
-        trails = {one.part for one, other in pairs if one.part == other.part and one.variable_length | other.variable_length}
-        trails |= {
-            number for number in range(len(parts)) if sum(one.part == other.part == number for one, other in pairs) > _PAIRS
-        }
+        same = [(one, other) for one, other in pairs if one.part == other.part]
+        if any(one.variable_length and other.variable_length for one, other in same):
+            raise QueryInvalid(  # the engine answers a condition on such a path with wrong rows
+                f"the embedded engine does not support this query: the pattern at {self.statement.place(self.tokens[start])} has "
+                "two relationships of variable length that may be the same; write two MATCH clauses, which may use one twice"
+            )
+        trails = {one.part for one, other in same if one.variable_length or other.variable_length}
+        trails |= {number for number, length in Counter(one.part for one, _ in same).items() if length > _PAIRS}
         for one, other in pairs:
             in_trail = one.part == other.part and one.part in trails
             if not (one.variable_length or other.variable_length or in_trail):
