@@ -1,19 +1,26 @@
 """Rules that make a response worse: first and second person exchanged, a statement negated or a negation removed.
 
 They make false responses for the training of ``judgement`` (:mod:`tacit.reasoning.training.judgement`) and pairs of
-``benchmarks/robustness.py``. They know words by lists alone, so training data need no parser.
+``benchmarks/robustness.py``. Persons are exchanged by a dependency parse, since "you" becomes "I" or "me"; negations are found by
+lists of words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-_TURN = {
-    "i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are", "i'm": "you're", "i've": "you've",
-    "i'll": "you'll", "i'd": "you'd", "you": "I", "your": "my", "yours": "mine", "yourself": "myself", "you're": "I'm",
-    "you've": "I've", "you'll": "I'll", "you'd": "I'd",
+from .parsing import Parse, open_parser
+
+_EXCHANGED = {
+    "i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "your": "my", "yours": "mine",
+    "yourself": "myself", "yourselves": "ourselves",
 }  # fmt: skip
+_SEVERAL = frozenset(("all", "both", "folks", "guys", "two"))  # "you guys", which becomes "we guys"
+_SUBJECTS = ("nsubj", "nsubj:pass", "nsubj:outer", "csubj")
+_AFTER_YOU = {"am": "are", "was": "were", "m": "re"}
+_AFTER_I = {"are": "am", "were": "was", "re": "m"}
+_APOSTROPHES = "'’"
 
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
 
@@ -34,13 +41,70 @@ _LISTED: tuple[Rule, ...] = (
 
 
 def exchange_persons(text: str) -> str:
-    """Return ``text`` with first and second person exchanged, ``you`` and its forms in lower case; empty where it has neither."""
-    words = re.split(r"([\w'’]+)", text)
-    changed = [_like(word, _TURN.get(word.lower().replace("’", "'"), word)) for word in words]
-    after = " ".join("".join(changed).split())
-    after = re.sub(r"\b([Yy])ou (am|was)\b", lambda match: f"{match[1]}ou {'are' if match[2] == 'am' else 'were'}", after)
-    after = re.sub(r"\bI (are|were)\b", lambda match: "I am" if match[1] == "are" else "I was", after)
-    return after if changed != words else ""
+    """Return ``text`` with first and second person exchanged, by the shipped parser; empty where it has neither.
+
+    ``you`` becomes ``I`` as a subject, else ``me``, and forms of "be" agree with the new subject.
+    """
+    [parse] = open_parser().parse_batch([text])
+    changes: dict[int, str] = {}
+    for index, word in enumerate(parse):
+        lower = word.text.lower()
+        if lower == "you" and word.pos == "PRON":
+            subject = _is_subject(parse, index)
+            several = parse[index + 1 : index + 2] and parse[index + 1].text.lower() in _SEVERAL
+            changes[index] = ("we" if subject else "us") if several else "I" if subject else "me"
+            if subject and not several:
+                changes.update(_agreeing(parse, index, _AFTER_I))
+        elif lower in _EXCHANGED and (word.pos == "PRON" or lower not in ("i", "mine")):
+            changes[index] = _EXCHANGED[lower]
+            if lower == "i":
+                changes.update(_agreeing(parse, index, _AFTER_YOU))
+    pieces, end = [], 0
+    for index, new in sorted(changes.items()):
+        word = parse[index]
+        first = index == 0 or parse[index - 1].sentence != word.sentence
+        capital = word.text[0].isupper() and (first or word.text != "I")
+        start = word.end - len(word.text.lstrip(_APOSTROPHES))
+        pieces += [text[end:start], new[0].upper() + new[1:] if capital else new]
+        end = word.end
+    return "".join((*pieces, text[end:])) if changes else ""
+
+
+def _is_subject(parse: Parse, index: int) -> bool:
+    """Whether the pronoun at ``index`` is the subject of a finite verb, so in the nominative."""
+    for other in parse[max(index - 1, 0) : index]:
+        if other.tag == "MD" or (other.tag in ("VBP", "VBD") and other.lemma in ("be", "do", "have")):
+            return True  # "Do you like it?", where a parser may take "like" for a preposition
+    if any(other.text.lower().lstrip(_APOSTROPHES) in _AFTER_I for other in parse[index + 1 : index + 2]):
+        return True
+    word = parse[index]
+    while word.relation == "conj" and word.head < index:
+        word = parse[word.head]
+    if word.relation not in _SUBJECTS:
+        return False
+    marks = (other.lemma for other in parse if other.head == word.head and other.relation == "mark")
+    return not {"for", "to"} & set(marks)
+
+
+def _agreeing(parse: Parse, index: int, forms: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield the forms of "be" that agree with the subject at ``index``, by their places, in their form after the new subject;
+    none where it is one of several subjects."""
+    if parse[index].relation == "conj" or any(word.head == index and word.relation == "conj" for word in parse):
+        return
+    predicates = [parse[index].head]
+    for predicate in predicates:
+        below = [child for child, word in enumerate(parse) if word.head == predicate and child != predicate]
+        predicates += [
+            child
+            for child in below
+            if parse[child].relation == "conj" and not any(word.head == child and word.relation in _SUBJECTS for word in parse)
+        ]
+    near = (index + 1, index + 2 if parse[index + 1 : index + 2] and parse[index + 1].text in _APOSTROPHES else index + 1)
+    for place, word in enumerate(parse):
+        bare = word.text.lower().lstrip(_APOSTROPHES)
+        governed = place in predicates or (word.head in predicates and word.relation in ("aux", "aux:pass", "cop"))
+        if bare in forms and (governed or place in near):
+            yield place, forms[bare]
 
 
 def negated(text: str) -> str:
