@@ -61,9 +61,8 @@ def train_retriever(
     """
     recipe.check()
     used_relations = [name for name in relations if any(relation == name for _, relation, _ in triples)]
-    distinct = sorted(
-        {(head, relation, statement(tail, relation)) for head, relation, tail in triples if relation in used_relations}
-    )
+    stated = {(head, relation, statement(tail, relation)) for head, relation, tail in triples if relation in used_relations}
+    distinct = sorted(triple for triple in stated if triple[2])
     if len(distinct) < 2:
         raise InputError(NOTHING_TO_LEARN)
     data = _numbered(distinct, used_relations)

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 from ....graph.item import Item
 from ....graph.names import normalise_event
 from ....graph.schema import shape
-from .verb_forms import INVARIABLE, base_form, is_past, third_person, verb_place
+from .verb_forms import INVARIABLE, MODALS, base_form, is_gerund, is_past, third_person, verb_place
 
 # Event tuples.
 
@@ -114,6 +114,10 @@ _CONTRACTIONS = tuple(
         (r"(?<=\w)'ll", " will"), (r"(?<=\w)'d", " would"), (r"\b(it|that|he|she|there|what|who)'s", r"\1 is"),
     )
 )  # fmt: skip
+_SLIPS = (
+    (re.compile(r"\b(get|see|want)'s\b"), r"\1s"), (re.compile(r"\bto of\b"), "to have"), (re.compile(r"(?<=PersonX )onx "), ""),
+)  # fmt: skip
+"""Frequent slips of ATOMIC's annotators."""
 _NOT_THIRD = re.compile(r"\bn't\b")
 
 _PERSON = re.compile(r"^(?:Person[XYZ]|they|he|she|i|you|we|others|people)(?: and Person[XYZ])?$")
@@ -125,7 +129,8 @@ _WANTING = re.compile(
     r"have to )(?P<negated>not )?to (?=\w)"
 )
 _FEELING = re.compile(
-    r"^(?P<denied>not )?(?:feels?|felt|be|is|are|am|gets?|becomes?|seems?|looks?|to feel|to be|being|feeling)(?: like)? (?=\w)"
+    r"^(?:(?:do|does) (?=not ))?(?P<denied>not )?"
+    r"(?:feels?|felt|be|is|are|am|gets?|becomes?|seems?|looks?|to feel|to be|being|feeling)(?: like)? (?=\w)"
 )
 _DENIED = re.compile(r"^(?:do not|does not|not) (?:to )?(?=\w)")
 
@@ -147,20 +152,33 @@ def head_form(text: str) -> str:
     (``PersonX not gets it`` -> ``PersonX does not get it``) and contractions are expanded. Phrases without a person as subject
     keep their words.
     """
-    subject, words = split_subject(_written_out(normalise(text)))
+    text = _written_out(normalise(text))
+    for slip, meant in _SLIPS:
+        text = slip.sub(meant, text)
+    subject, words = split_subject(text)
     if not subject or not words:
         return " ".join((*subject, *words))
     agrees = len(subject) == 1 and subject[0].startswith("Person")
     before = verb_place(words)
     verb = words[before]
-    if "not" in words[:before] and agrees and verb not in INVARIABLE:
-        auxiliaries = [word for word in words[:before] if word != "not"]
-        base = base_form(verb)
-        negated = ["is", "not"] if base == "be" else [verb, "not"] if is_past(verb) and verb in ("was", "had") else None
-        words = [*auxiliaries, *(negated or ["did" if is_past(verb) else "does", "not", base]), *words[before + 1 :]]
+    if "not" in words[:before] and agrees and (verb not in INVARIABLE or verb in MODALS):
+        adverbs = [word for word in words[:before] if word != "not"]
+        words = [*adverbs, *_negated(verb), *words[before + 1 :]]
     elif agrees:
         words = [*words[:before], third_person(verb), *words[before + 1 :]]
+        if words[before : before + 2] == ["does", "not"]:
+            words[before + 2 : before + 3] = map(base_form, words[before + 2 : before + 3])
     return " ".join((*subject, *words))
+
+
+def _negated(verb: str) -> list[str]:
+    """A verb with "not", in the third person."""
+    if verb in MODALS or verb in ("was", "had"):
+        return [verb, "not"]
+    base = base_form(verb)
+    if base == "be" or is_gerund(verb):
+        return ["is", "not"] if base == "be" else ["is", "not", verb]
+    return ["did" if is_past(verb) else "does", "not", base]
 
 
 def head_forms(text: str) -> tuple[str, ...]:
@@ -257,7 +275,8 @@ def _without_subject(text: str, relation: str | None) -> list[str] | None:
         return words
     of_other = relation in OF_OTHERS
     named = "PersonY" if of_other else "PersonX"
-    if subject == [named] or (len(subject) == 1 and not subject[0].startswith("Person") and (of_other or subject[0] == "they")):
+    implied = ("they", "he", "she") if relation else ("they",)
+    if subject == [named] or (len(subject) == 1 and not subject[0].startswith("Person") and (of_other or subject[0] in implied)):
         return predicate
     return None
 

@@ -30,7 +30,7 @@ from .tails.sources import Provenance
 if TYPE_CHECKING:
     from .scorers.resources import ScorerResources
 
-VERSION = 2
+VERSION = 3
 
 PROFILES = ("tacit", "paper")
 PAPER_PRIOR = 0.5

@@ -17,12 +17,18 @@ _BASE = {
 }  # fmt: skip
 _HISSING = ("sses", "shes", "ches", "xes", "zzes", "oes")
 _NO_ENDING = ("ss", "us", "is", "was")
+MODALS = frozenset(("can", "could", "may", "might", "must", "ought", "shall", "should", "will", "would"))
 _INVARIABLE_WORDS = (
-    "can could may might must ought shall should to will would "
-    "a about all an and any as at but by for from her his if in into my no of off on or our out over so some than that the this "
-    "up was were when while with your"
+    "to a about all an and any as at but by for from her his if in into my no of off on or our out over so some than that the "
+    "this up was were when while with your"
 )
-INVARIABLE = frozenset(_INVARIABLE_WORDS.split())
+_NOUN_PHRASE_WORDS = (
+    "a all an another any anybody anyone anything both each every everybody everyone everything he her him his i it its me more "
+    "my nobody nothing other others our people peoplex person she some somebody someone something that the their them there "
+    "these they this those us we you your"
+)
+_NOUN_PHRASES = frozenset(_NOUN_PHRASE_WORDS.split())
+INVARIABLE = MODALS | _NOUN_PHRASES | frozenset(_INVARIABLE_WORDS.split())
 _GERUND = re.compile(r"[a-z]*[aeiouy][a-z]*ing")
 _NO_GERUND_WORDS = "anything ceiling darling evening everything morning nothing something sibling unring unstring"
 _NO_GERUNDS = frozenset(_NO_GERUND_WORDS.split())
@@ -33,7 +39,9 @@ _PAST_FORMS = (
     "stuck swam took taught tore told thought threw understood woke wore won wrote"
 )
 _PAST = frozenset(_PAST_FORMS.split())
-_ADVERB_WORDS = "also already always almost even ever first hardly just maybe never not now often sometimes soon still then"
+_ADVERB_WORDS = (
+    "also already always almost even ever first hardly just maybe never not now often seldom sometimes soon still then"
+)
 _ADVERBS = frozenset(_ADVERB_WORDS.split())
 _VERBS_IN_LY = "ally apply belly bully comply fly imply misapply multiply rally reapply rely reply supply tally"
 _LIKE_ADVERBS = frozenset(_VERBS_IN_LY.split())
@@ -56,7 +64,7 @@ def base_form(verb: str) -> str:
     """Return the base form of a verb in the third person: ``buys`` -> ``buy``, ``is`` -> ``be``; other forms unchanged."""
     if verb in _BASE:
         return _BASE[verb]
-    if not is_third_person(verb):
+    if verb in _NOUN_PHRASES or not is_third_person(verb):
         return verb
     if verb.endswith("ies"):
         return verb[:-3] + "y"
@@ -80,11 +88,24 @@ def progressive(phrase: str) -> str:
 
 
 def verb_place(words: Sequence[str]) -> int:
-    """Return the index of the verb of a predicate, after adverbs such as ``never`` and ``quickly``; at most the last word."""
+    """Return the index of the verb of a predicate, after adverbs such as ``never`` and ``no longer``; at most the last word."""
     index = 0
-    while index < len(words) - 1 and is_adverb(words[index]):
-        index += 1
+    while index < len(words) - 1:
+        if list(words[index : index + 2]) == ["no", "longer"] and index < len(words) - 2:
+            index += 2
+        elif is_adverb(words[index]):
+            index += 1
+        else:
+            break
     return index
+
+
+def is_noun_phrase(phrase: str) -> bool:
+    """Whether a phrase begins with a pronoun or determiner, so not with a verb: ``their parents to be proud``, ``no money``."""
+    first, _, rest = phrase.partition(" ")
+    if first == "no":
+        return not rest.startswith("longer")
+    return first in _NOUN_PHRASES or (first.startswith("Person") and first.endswith("'s"))
 
 
 def is_adverb(word: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from .events import EFFECTS, FEELINGS, OF_OTHERS, WANTS, head_form, split_subject, tail_form
-from .verb_forms import base_form, is_adverb, is_past, progressive, third_person, verb_place
+from .verb_forms import base_form, is_adverb, is_noun_phrase, is_past, progressive, third_person, verb_place
 
 # Tails as statements, the wording in which they are embedded: ``to feed the dog`` under xWant becomes ``PersonX feeds the dog``.
 #
@@ -35,17 +35,41 @@ def statement(tail: str, relation: str) -> str:
     form = tail_form(tail, relation).strip()
     if form == "to":  # the tail has no other word
         return ""
+    subject = "PersonY" if relation in OF_OTHERS else "PersonX"
+    if relation in WANTS and (wanted := _wanted(form)):
+        return f"{subject} {_wanting(relation)}s {wanted}"
     if form.startswith("Person") or not form:
         return form
-    subject = "PersonY" if relation in OF_OTHERS else "PersonX"
     if relation in FEELINGS:
-        return f"{subject} is {form}"
-    if relation in EFFECTS:
+        return f"{subject} {_finite(form) if _FINITE.match(f'{form} ') else f'is {form}'}"
+    if is_noun_phrase(form.removeprefix("to ")):
+        return form.removeprefix("to ")
+    if form.startswith("not ") and relation not in EFFECTS and progressive(form) == form:
+        return f"{subject} does not {form.removeprefix('not ').removeprefix('to ')}"
+    if relation in EFFECTS and not form.startswith("to "):
         return f"{subject} {progressive(form)}"
-    if form.startswith("not to "):
-        return f"{subject} does not {form.removeprefix('not to ')}"
-    verb, _, complement = progressive(form.removeprefix("to ")).partition(" ")
-    return f"{subject} {third_person(verb)} {complement}".strip()
+    return f"{subject} {_finite(progressive(form.removeprefix('to ')))}"
+
+
+def _finite(predicate: str) -> str:
+    """A predicate with its verb in the third person."""
+    words = predicate.split(" ")
+    place = verb_place(words)
+    return " ".join((*words[:place], third_person(words[place]), *words[place + 1 :]))
+
+
+def _wanting(relation: str) -> str:
+    return "need" if relation == "xNeed" else "want"
+
+
+def _wanted(form: str) -> str:
+    """What a tail of wanting wants or needs that is not an act of its subject: ``a pet``, ``people to come``; else empty, also
+    for a statement: ``it is required``."""
+    phrase = form.removeprefix("to ").removeprefix("for ")
+    subject, words = split_subject(phrase)
+    named = bool(subject) and subject[0].startswith("Person")
+    wanted = words[:1] == ["to"] or (not named and is_noun_phrase(phrase) and not _STATED.match(phrase))
+    return phrase if wanted else ""
 
 
 # Capitals and agreement. Tuples come in lower case or as they were typed, with verbs in any form (``PersonX hopes PersonY be
@@ -60,7 +84,7 @@ _ASKING_WORDS = (
     "watch watches"
 )
 _ASKING = frozenset(_ASKING_WORDS.split())
-_NO_SUBJECT = frozenset(["and", "or", "but", "to", "who", "which", "want", "wants", "out", "up", "all", "na", "gonna"])
+_NO_SUBJECT = frozenset(["and", "or", "but", "to", "who", "which", "want", "wants", "out", "up", "all", "na", "gonna", "longer"])
 _REACH = 3
 """A base form is kept when a verb that governs one ("makes the dog be quiet") precedes it within this many words."""
 
@@ -106,9 +130,11 @@ _OPENINGS = {
 }  # fmt: skip
 _MEANWHILE = "While this happens,"
 _CLAUSE = re.compile(r"(?:Person[XYZ]'s|peoplex|the|an?|it|they|s?he|there|this|that) ")
+_NOMINATIVE = re.compile(r"(?:they|s?he|there|i|we) ")
+_STATED = re.compile(r"(?:(?!to |that |who |what )\S+ ){1,3}(?:is|are|was|were|will|gets?|did|does) ")
 _FINITE = re.compile(
     r"(?:is|are|was|were|can|could|would|will|should|does|do|did|has|have|"
-    r"thinks?|wants?|feels?|likes?|loves?|hopes?|knows?|believes?) "
+    r"thinks?|wants?|feels?|likes|loves|hopes|knows?|believes?) "
 )
 _FELT = FEELINGS - {"xAttr"}
 _LEAVING_OUT = WANTS | FEELINGS | EFFECTS | {"HasSubEvent"}
@@ -153,7 +179,14 @@ def _inferred(tail: str, relation: str) -> str:
     named = " ".join(subject) if words and subject and subject[0].startswith("Person") else ""
     if named and relation in WANTS and (named == own or words[0] == "to"):
         return f"{opening} {named} {_infinitive(words, relation)}"
-    is_clause = named or relation not in _LEAVING_OUT or (_CLAUSE.match(clause) and relation != "xAttr")
+    if relation in WANTS and not _NOMINATIVE.match(clause) and (wanted := _wanted(tail_form(tail, relation).strip())):
+        return f"{opening} {own} {_wanting(relation)}s {wanted}"
+    acts = relation in EFFECTS or relation == "HasSubEvent"
+    if relation in FEELINGS:
+        has_subject = _CLAUSE.match(clause) is not None and relation != "xAttr"
+    else:
+        has_subject = is_noun_phrase(tail_form(tail, relation) if acts else clause)
+    is_clause = named or relation not in _LEAVING_OUT or has_subject
     if is_clause and not (named == own and relation in _FELT):
         meanwhile = relation == "HasSubEvent" and named != own
         return f"{_MEANWHILE if meanwhile else opening} {clause}"
@@ -164,8 +197,7 @@ def _inferred(tail: str, relation: str) -> str:
 
 def _infinitive(words: Sequence[str], relation: str) -> str:
     """A predicate after "wants to" or "needs to", or unchanged where it states how things are: ``wins``, ``can not win``."""
-    needed, phrase = relation == "xNeed", " ".join(words)
-    verb = "need" if needed else "want"
+    needed, phrase, verb = relation == "xNeed", " ".join(words), _wanting(relation)
     if words[0] == "to":
         return f"{verb}s {phrase}"
     denied = words[0] in ("does", "is") and words[1:2] == ["not"] and len(words) > 2
@@ -184,9 +216,13 @@ def _infinitive(words: Sequence[str], relation: str) -> str:
 def _predicate(form: str, relation: str) -> str:
     """The predicate of a tail without a subject, with the verb that its relation implies."""
 
-    if relation in EFFECTS or (relation in FEELINGS and _FINITE.match(form)):
-        return progressive(form) if relation in EFFECTS else form
+    if relation in EFFECTS:
+        return _finite(form.removeprefix("to ")) if form.startswith("to ") else progressive(form)
+    if relation in FEELINGS and _FINITE.match(f"{form} "):
+        return form
     if relation in FEELINGS and not form.startswith(("to ", "not to ")):
-        return f"{'is' if relation == 'xAttr' else 'feels'} {form}"
-    verb = "need" if relation == "xNeed" else "want"
+        felt = form.removeprefix("not ")
+        states, denies = ("is", "is not") if relation == "xAttr" else ("feels", "does not feel")
+        return f"{states if felt == form else denies} {felt}"
+    verb = _wanting(relation)
     return f"does not {verb} {form.removeprefix('not ')}" if form.startswith("not to ") else f"{verb}s {form}"

@@ -82,7 +82,7 @@ def test_every_line_gets_a_score_or_an_error_in_order(tacit: Tacit, inputs: Path
     assert "not JSON" in rows[4]["error"]
     assert {close["origin"] for close in rows[6]["closest"]} == {"nearest"}
     assert "not scored" in done.err
-    assert "signature blend(known:compatibility(graph;" in done.err
+    assert "signature blend(known:compatibility-2(graph;" in done.err
 
 
 def test_the_default_scorer_is_that_of_accent(tacit: Tacit, inputs: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_probe_is_trained_and_judges(tacit: Tacit, inputs: Path, tmp_path: Pat
     scores = [row["score"] for row in judged.rows if "score" in row]
     assert len(scores) == 2
     assert all(0 < score < 1 for score in scores)
-    assert f"signature llm-probe({done.json['digest']}:model@" in judged.err
+    assert f"signature llm-probe-2({done.json['digest']}:model@" in judged.err
     alone = tacit(*command, "-O", f"probe={tmp_path / 'probe'}", "--quiet", "--batch-size", 1).rows
     assert [row["score"] for row in alone if "score" in row] == pytest.approx(scores, abs=1e-5)
     none = tacit(*command[:-2])
@@ -277,7 +277,7 @@ def test_the_metric_takes_a_probe(tacit: Tacit, inputs: Path, tmp_path: Path) ->
         *(word for option in options for word in ("-O", option)),
     )  # fmt: skip
     assert done.status == 0
-    assert "llm-probe(" in done.out + done.err
+    assert "llm-probe-2(" in done.out + done.err
     values = [
         (piece["name"], piece["value"]) for piece in pieces(json.loads(done.out.splitlines()[0])) if piece.get("kind") == "tuple"
     ]
@@ -349,14 +349,14 @@ def test_text_output_is_a_table(tacit: Tacit, deco: Path) -> None:
     intent = next(line.split() for line in lines if line.startswith("xIntent"))
     assert intent[1:6] == ["1", "1", "1", "1.000", "1.000"]
     assert "3 dialogues; 2 human tuples" in done.out
-    assert "extractor rules-3" in done.err
+    assert "extractor rules-4" in done.err
 
 
 def test_json_and_output_file(tacit: Tacit, deco: Path, tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
     output = tmp_path / "found.jsonl"
     done = tacit("evaluate-tuples", deco, "--encoder", "none", "--json", "--quiet", "-o", output, "--kind", "pair")
-    assert done.json["extractor"].startswith("rules-3;pipeline=")
+    assert done.json["extractor"].startswith("rules-4;pipeline=")
     assert done.json["relations"][0]["relation"] == "micro"
     assert done.json["relations"][0]["human"] == 1
     assert done.err == ""

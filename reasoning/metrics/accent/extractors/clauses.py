@@ -44,6 +44,22 @@ _ADVERBIAL = frozenset(("when", "while", "before", "after", "until", "once", "wh
 _WEAK = frozenset(("", "and", "to", "that"))
 
 
+class Aspect(Enum):
+    """The words that an event begins with where it is over, did not happen or is only wished for."""
+
+    PLAIN = ()
+    USED = ("used", "to")
+    PLANNED = ("be", "going", "to")  # "was going to"
+    EAGER = ("want", "to")  # "can't wait to"
+    COULD_HAVE = ("could", "have")
+    SHOULD_HAVE = ("should", "have")
+    WOULD_HAVE = ("would", "have")
+
+
+_UNREAL = {aspect.value[0]: aspect for aspect in (Aspect.COULD_HAVE, Aspect.SHOULD_HAVE, Aspect.WOULD_HAVE)}
+_AUXILIARIES_IN_FULL = {"'d": "would", "’d": "would"}
+
+
 class Mood(Enum):
     """The mood of a clause."""
 
@@ -63,9 +79,10 @@ class Clause:
     verb: str  # lemma of the verb, `be` for a copula
     core: str  # lemma of the predicate (the adjective or noun after a copula)
     pos: str  # universal part of speech of the predicate
-    phrase: Words  # the verb in base form and its dependents, without subject, negation and auxiliaries
-    aim: Words  # the same without verbs of wanting or trying ("try it" of "want to try it")
+    phrase: Words  # its Aspect, then the verb in base form and its dependents, without subject, negation and other auxiliaries
+    aim: Words  # the same without verbs of wanting or trying ("try it" of "want to try it"), nor those words
     denied: bool  # the clause is negated
+    ended: bool  # it is negated by "no longer" or "any more"
     modals: frozenset[str]  # auxiliaries and governing verbs of modality ("can", "want", "will")
     mood: Mood  # statement, question or command
     asked: str  # its question word, empty when there is none
@@ -177,22 +194,26 @@ def _clause(known: _Predicates, index: int, speaker: Speaker, clauses: Mapping[i
     if not who and mood is Mood.COMMAND:
         addressed = participant("you", speaker)
         subject, who, person = ((), "", False) if addressed is None else ((addressed,), addressed.who, True)
-    denied = any(words[c].relation in ("advmod", "cc") and words[c].text.lower() in DENIALS for c in tree.children[index])
+    ended = any(tree.ends(c) for c in tree.children[index])
+    denied = _denied(tree, index)
     if parent is not None and word.relation == "ccomp" and parent.denied:
         denied = not denied
-    core, aim, modals = _modality(tree, index if offered is None else offered)
+    core, aim, modals, aspect = _modality(tree, index if offered is None else offered, denied)
     modals |= {"will"} if offered else set()
+    denied = denied and aspect is not Aspect.EAGER
     plural = subject_place is not None and words[subject_place].tag in ("NNS", "NNPS")
     connective, other = _connective(known, index)
-    phrase, goal = (phrase_at(tree, at, speaker, known.apart) for at in (core, aim))
+    phrase = phrase_at(tree, core, speaker, known.apart, perfect="have" in aspect.value)
+    goal = phrase_at(tree, aim, speaker, known.apart)
     if subject_place is None and len(phrase) > 1 and isinstance(phrase[0], Participant) and not phrase[0].possessive:
         subject, who, person = phrase[:1], phrase[0].who, True  # a subject attached to a word below the predicate
         phrase, goal = phrase[1:], goal[1:] if goal == phrase else goal
+    phrase = (*aspect.value, *phrase)
     span = tree.below(index, known.numbers)
     content = [position for position in span if words[position].relation not in ("punct", "cc", "mark")] or span
     tags = [words[c].tag for c in tree.children[core] if words[c].relation in ("aux", "cop", "aux:pass")] + [words[core].tag]
     return Clause(
-        subject=subject, who=who, person=person, plural=plural, denied=denied, modals=modals, mood=mood,
+        subject=subject, who=who, person=person, plural=plural, denied=denied, ended=ended and denied, modals=modals, mood=mood,
         verb=_verb(tree, core), core=words[core].lemma, pos=words[core].pos,
         phrase=phrase, aim=goal,
         asked=_question_word(tree, span, index), connective=connective, other=other, relation=word.relation, past="VBD" in tags,
@@ -213,11 +234,23 @@ def _verb(tree: Tree, index: int) -> str:
     return "be" if tree.child(index, "cop") is not None or tree.passive(index) else tree.words[index].lemma
 
 
-def _modality(tree: Tree, index: int) -> tuple[int, int, frozenset[str]]:
-    """The place of the event ("go" in "is going to go"), the place of what is wanted, and the modalities that govern either."""
+def _denied(tree: Tree, index: int) -> bool:
+    """Whether a negation belongs to the predicate at ``index``."""
+    children = [(tree.words[child].text.lower(), child) for child in tree.children[index]]
+    negations = ("advmod", "cc", "cc:preconj")
+    return any(
+        (text in DENIALS and tree.words[child].relation in negations) or (text == "longer" and tree.ends(child))
+        for text, child in children
+    )
+
+
+def _modality(tree: Tree, index: int, denied: bool) -> tuple[int, int, frozenset[str], Aspect]:
+    """The place of the event ("go" in "is going to go"), the place of what is wanted, the modalities that govern either, and
+    the aspect of the event."""
     words = tree.words
     modals: set[str] = set()
     core = aim = index
+    aspect = Aspect.PLAIN
     while True:
         modals |= {
             _AUXILIARIES.get(words[c].text.lower(), words[c].lemma)
@@ -225,15 +258,29 @@ def _modality(tree: Tree, index: int) -> tuple[int, int, frozenset[str]]:
             if words[c].relation == "aux" and words[c].lemma not in ("be", "do", "have", "to")
         }
         inner = tree.child(aim, "xcomp")
-        kind = MODALITIES.get(words[aim].lemma, "")
-        if inner is None or not kind or not (tree.marked(inner, "to") or words[inner].tag == "VB"):
-            return core, aim, frozenset(modals)
-        if words[aim].lemma == "go" and words[aim].tag != "VBG":
-            return core, aim, frozenset(modals)
+        eager = denied and words[aim].lemma == "wait" and "can" in modals
+        kind = "want" if eager else MODALITIES.get(words[aim].lemma, "")
+        if inner is None or not kind or not (tree.marked(inner, "to") or words[inner].tag == "VB") or _denied(tree, inner):
+            break
+        if (words[aim].lemma == "go" and words[aim].tag != "VBG") or (kind == "used" and _uses(tree, aim)):
+            break
         modals.add(kind)
-        if kind in ("will", "must", "used") and core == aim:
+        if kind == "must" and denied and core == aim:
+            break  # "I don't have to go" does not say that I don't go
+        if core == aim and (eager or kind in ("will", "must", "used")):
+            was = kind == "will" and any(words[c].tag == "VBD" for c in tree.children[aim])
+            aspect = Aspect.EAGER if eager else Aspect.USED if kind == "used" else Aspect.PLANNED if was else aspect
             core = inner
         aim = inner
+    if aspect is Aspect.PLAIN and tree.has_have(core):
+        said = (_AUXILIARIES_IN_FULL.get(words[c].text.lower(), words[c].text.lower()) for c in tree.children[core])
+        aspect = next((_UNREAL[text] for text in said if text in _UNREAL), aspect)
+    return core, aim, frozenset(modals), aspect
+
+
+def _uses(tree: Tree, index: int) -> bool:
+    """Whether the verb "use" at ``index`` means an instrument ("use it to cook") instead of a habit ("used to cook")."""
+    return tree.child(index, "obj") is not None or tree.words[index].tag == "VBG" or tree.passive(index)
 
 
 def _question_word(tree: Tree, span: Sequence[int], index: int) -> str:

@@ -25,6 +25,7 @@ TIMES = frozenset(_TIME_WORDS.split())
 SUBJECTS = ("nsubj", "nsubj:pass", "csubj", "nsubj:outer", "csubj:pass")
 
 _LIMIT = 80
+_HAVE = frozenset(("have", "has", "had", "having", "'ve", "’ve", "'s", "’s", "ve"))
 _SUBJECT_RELATIONS = ("nsubj", "nsubj:pass", "csubj", "expl")
 _WITH_IT = frozenset(("det", "amod", "nummod", "nmod", "nmod:poss", "compound", "case"))
 _GREETING = frozenset(("good", "happy"))  # "good morning", "happy new year"
@@ -150,6 +151,12 @@ class Tree:
             last[head] = max(last[head], last[index])
         return last
 
+    def ends(self, index: int) -> bool:
+        """Whether the word at ``index`` is the last one of "no longer", "any more" or "anymore"."""
+        before, lower = (self.words[at].text.lower() if at >= 0 else "" for at in (index - 1, index))
+        adverb = self.words[index].relation == "advmod"
+        return (before, lower) == ("no", "longer") or (adverb and (lower == "anymore" or (before, lower) == ("any", "more")))
+
     def is_degree(self, index: int) -> bool:
         """Whether ``index`` is the "so" of "so late"."""
         word = self.words[index]
@@ -165,6 +172,10 @@ class Tree:
     def _subjects(self) -> list[int]:
         """For every word, the number of subjects up to and including it."""
         return list(accumulate(int(word.relation in SUBJECTS) for word in self.words))
+
+    def has_have(self, index: int) -> bool:
+        """Whether the predicate at ``index`` has the auxiliary "have"."""
+        return any(self.words[c].relation == "aux" and self.words[c].text.lower() in _HAVE for c in self.children[index])
 
     def passive(self, index: int) -> bool:
         """Whether the predicate at ``index`` is in the passive."""

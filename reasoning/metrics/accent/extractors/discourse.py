@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..verb_forms import third_person
+from ..verb_forms import MODALS, third_person, verb_place
 from .clauses import Clause, Mood
 from .phrases import ATTITUDES, EVALUATIONS, EXCLAMATIONS, FEELINGS, NO_EVENTS, THANKS, Participant, Speaker, Words
 
@@ -264,26 +264,35 @@ def stated_events(clauses: Sequence[Clause]) -> Iterator[tuple[Clause, Words]]:
 
 def _finite(clause: Clause) -> Words:
     """The phrase of a clause with its verb in the third person, negated where the clause is."""
-    verb = clause.phrase[0] if clause.phrase else ""
-    if not isinstance(verb, str) or not verb:
-        return clause.phrase
-    complements = clause.phrase[1:]
-    return ("does", "not", verb, *complements) if clause.denied and verb != "be" else (third_person(verb), *complements)
+    return _predicate(clause, clause.phrase, clause.denied, agrees=True)
 
 
 def event_words(clause: Clause, *, denied: bool | None = None, aim: bool = False) -> Words:
     """The clause as subject and verb phrase; ``denied`` overrides its negation, ``aim`` drops verbs of wanting."""
-    denial = clause.denied if denied is None else denied
+    agrees = not clause.person and bool(clause.subject)  # else the verb agrees later, once participants are named
     phrase = clause.aim if aim else clause.phrase
-    if not phrase:
-        return clause.subject
-    verb, *complements = phrase
-    if clause.person or not clause.subject or not isinstance(verb, str):  # the verb agrees later, once participants are named
-        return (*clause.subject, *(("not",) if denial else ()), verb, *complements)
-    finite = verb if clause.plural else third_person(verb)
-    if verb == "be":
-        return (*clause.subject, "are" if clause.plural else "is", *(("not",) if denial else ()), *complements)
-    return (*clause.subject, *(("do" if clause.plural else "does", "not", verb) if denial else (finite,)), *complements)
+    return (*clause.subject, *_predicate(clause, phrase, clause.denied if denied is None else denied, agrees=agrees))
+
+
+def _predicate(clause: Clause, phrase: Words, denied: bool, *, agrees: bool) -> Words:
+    """A phrase of a clause with its negation; its verb ``agrees`` with the clause's subject or stays in base form."""
+    place = verb_place([word if isinstance(word, str) else word.who for word in phrase])
+    verb = phrase[place] if phrase else None
+    if not isinstance(verb, str):
+        return (*(("not",) if denied and phrase else ()), *phrase)
+    adverbs, rest = phrase[:place], phrase[place + 1 :]
+    negation = () if not denied else ("never",) if verb == "used" else ("no", "longer") if clause.ended else ("not",)
+    if not agrees:
+        finite = verb
+    elif verb == "be":
+        finite = "are" if clause.plural else "is"
+    else:
+        finite = verb if clause.plural else third_person(verb)
+    if verb in MODALS or (verb == "be" and (agrees or clause.ended)):
+        return (*adverbs, finite, *negation, *rest)
+    if agrees and negation == ("not",):
+        return ("do" if clause.plural else "does", "not", *adverbs, verb, *rest)
+    return (*negation, *adverbs, finite, *rest)
 
 
 def _is_event(clause: Clause) -> bool:

@@ -72,9 +72,12 @@ THANKS = _words("thank thanks thankyou thanx thx")
 
 DISCOURSE = _words(
     "so then too also just really actually maybe well though however therefore anyway even probably definitely certainly "
-    "basically literally honestly absolutely exactly indeed surely perhaps yes yeah no thus still already instead"
+    "basically literally honestly absolutely exactly indeed surely perhaps yes yeah no thus still already instead rather better"
 )
 """Discourse adverbs, which are not part of the event of their clause."""
+
+_MANNER = frozenset(("better", "well"))
+"""Those that are part of the event after its verb: "I don't feel well"."""
 
 
 # Participants: pronouns of two speakers, and their names PersonX, PersonY and PersonZ.
@@ -146,17 +149,17 @@ def name_participants(phrases: Iterable[Phrase], first: Iterable[str] = ()) -> l
 LONGEST = 14
 DENIALS = frozenset(("not", "n't", "n’t", "nt", "never", "neither", "hardly"))
 
-_LEFT_OUT = frozenset(
-    ("aux", "aux:pass", "cop", "mark", "cc", "punct", "discourse", "vocative", "parataxis", "expl", "dislocated", *SUBJECTS)
-)
+_CLAUSAL = "aux aux:pass cop mark cc cc:preconj punct discourse vocative parataxis expl dislocated"
+_LEFT_OUT = frozenset((*_CLAUSAL.split(), *SUBJECTS))
 _OPTIONAL = (("acl:relcl", "acl", "appos"), ("obl:unmarked", "nmod", "obl", "advmod"), ("ccomp",))
 _FULL = {"'m": "is", "'re": "are", "'ll": "will", "'ve": "have", "n't": "not", "ca": "can", "wo": "will", "gonna": "going to"}
 
 Words = tuple[str | Participant, ...]
 
 
-def phrase_at(tree: Tree, index: int, speaker: Speaker, apart: Collection[int] = ()) -> Words:
-    """Return the predicate in base form with its dependents, without subject, negation, auxiliaries, and predicates ``apart``."""
+def phrase_at(tree: Tree, index: int, speaker: Speaker, apart: Collection[int] = (), *, perfect: bool = False) -> Words:
+    """Return the predicate in base form (``perfect``: as participle) with its dependents, without subject, negation,
+    auxiliaries, and predicates ``apart``."""
     words = tree.words
     dropped = {child for child in tree.children[index] if words[child].relation in _LEFT_OUT or _is_filler(tree, child)}
     positions = tree.below(index, dropped, apart)
@@ -168,10 +171,15 @@ def phrase_at(tree: Tree, index: int, speaker: Speaker, apart: Collection[int] =
     positions = [position for position in positions if words[position].tag not in ("WP", "WRB") or position >= index]
     first = {position for child in positions if tree.is_time_first(child, index) for position in tree.below(child)}
     positions = sorted(positions, key=lambda position: position in first)  # "yesterday I cooked" as "cook yesterday"
-    copula = tree.child(index, "cop") is not None
-    verb = index if words[index].pos in ("VERB", "AUX") and not copula else None
-    rendered = rendered_words(tree, positions, speaker, verb=verb)[:LONGEST]
-    return ("be", *rendered) if copula else tuple(rendered)
+    copula = tree.child(index, "cop")
+    verb = index if words[index].pos in ("VERB", "AUX") and copula is None else None
+    rendered = rendered_words(tree, positions, speaker, verb=verb, perfect=perfect)[:LONGEST]
+    if copula is None:
+        return tuple(rendered)
+    travelled = words[copula].tag == "VBN" and any(
+        words[c].relation == "case" and words[c].lemma == "to" for c in tree.children[index]
+    )  # "I have been to Japan"
+    return ("been" if perfect else "go" if travelled else "be", *rendered)
 
 
 def subject_at(tree: Tree, index: int, speaker: Speaker) -> tuple[Words, str, bool]:
@@ -185,14 +193,23 @@ def subject_at(tree: Tree, index: int, speaker: Speaker) -> tuple[Words, str, bo
     return tuple(rendered_words(tree, tree.below(index), speaker)), head.lemma, False
 
 
-def rendered_words(tree: Tree, positions: Sequence[int], speaker: Speaker, *, verb: int | None = None) -> list[str | Participant]:
-    """Return the words at ``positions``: pronouns as participants, ``verb`` in its base form, contractions expanded."""
+def rendered_words(
+    tree: Tree, positions: Sequence[int], speaker: Speaker, *, verb: int | None = None, perfect: bool = False
+) -> list[str | Participant]:
+    """Return the words at ``positions``: pronouns as participants, ``verb`` in its base form or, with ``perfect``, as a
+    participle, contractions expanded."""
     rendered: list[str | Participant] = []
     for index in positions:
         word = tree.words[index]
         lower = word.text.lower().replace("’", "'")
         if index == verb:
-            rendered += ["be", lower] if tree.passive(index) else [word.lemma]
+            if tree.passive(index):
+                rendered += ["been" if perfect else "be", lower]
+            elif perfect:
+                rendered.append(lower)
+            else:
+                owns = lower == "got" and tree.has_have(index) and tree.child(index, "obj") is not None
+                rendered.append("have" if owns else word.lemma)
             continue
         whom = participant(lower, speaker, possessive=word.tag == "PRP$" or None) if word.pos == "PRON" else None
         if whom is not None:
@@ -216,8 +233,12 @@ def _is_filler(tree: Tree, index: int) -> bool:
     """Whether the word at ``index`` negates, or is a discourse marker, and so is not part of the event."""
 
     word = tree.words[index]
+    if tree.ends(index):
+        return True
     if word.relation == "advmod":
         if tree.is_degree(index):
             return False
-        return word.text.lower() in DENIALS or (word.lemma in DISCOURSE and not tree.children[index])
+        text = word.text.lower()
+        manner = text in _MANNER and index > word.head
+        return text in DENIALS or (text in DISCOURSE and not manner and not tree.children[index])
     return word.relation == "obl" and word.lemma == "way" and any(tree.words[c].lemma == "by" for c in tree.children[index])

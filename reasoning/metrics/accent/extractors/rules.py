@@ -20,7 +20,7 @@ from .clauses import Clause, ClauseReader, SpokenTurn, resolved
 from .discourse import Candidate, pair_candidates, single_candidates, stated_events
 from .phrases import NAMES, Participant, Speaker, Words, name_participants
 
-VERSION = 3
+VERSION = 4
 
 _OTHER: Speaker = 0
 _OWN: Speaker = 1

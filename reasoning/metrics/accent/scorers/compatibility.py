@@ -60,7 +60,7 @@ class Compatibility:
         self.relations = frozenset(relations)
         self._embed = embed
         self._unknown = unknown
-        self.signature = f"compatibility({tails.signature};{encoder})"
+        self.signature = f"compatibility-2({tails.signature};{encoder})"
         if fallback is not None:
             self.signature += f"+{fallback.signature}"
 

@@ -45,7 +45,7 @@ class KgBert:
 
     @property
     def signature(self) -> str:
-        return f"kg-bert({self.files.signature})"
+        return f"kg-bert-2({self.files.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the probability that each tuple is true, in 0..1."""
@@ -94,7 +94,7 @@ class TuplePlausibility:
 
     @property
     def signature(self) -> str:
-        return f"cross-encoder({self.encoder.files.signature})"
+        return f"cross-encoder-2({self.encoder.files.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the predicted plausibility of each tuple, cut to 0..1."""

@@ -119,7 +119,7 @@ class LlmProbe:
     @property
     def signature(self) -> str:
         """The digest of the probe, and the model's name and digest."""
-        return f"llm-probe({self.probe.digest}:{self.prompt.causal.signature})"
+        return f"llm-probe-2({self.probe.digest}:{self.prompt.causal.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return the probability that each tuple is rated plausible, in 0..1."""
@@ -177,7 +177,7 @@ class CometLoss:
     def __init__(self, comet: Comet) -> None:
         """Score by ``comet``."""
         self.comet = comet
-        self.signature = f"{self.name}({comet.signature})"
+        self.signature = f"{self.name}-2({comet.signature})"
 
     def score(self, tuples: Sequence[Triple]) -> list[TupleScore]:
         """Return ``exp(-loss)`` of each tuple, in 0..1, with the mean loss per token of the tail."""

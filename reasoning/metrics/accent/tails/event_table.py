@@ -34,7 +34,7 @@ GENERATED_PREFIX = "comet:"
 """Prefix of the source of an assertion that a model generated."""
 
 KIND = "table of events"
-FORMAT = 3
+FORMAT = 4
 
 _TEXTS = ("heads", "keys", "tails", "forms")
 _ARRAYS = ("starts", "relation", "tail", "form", "source", "rank", "score")

@@ -82,7 +82,7 @@ def test_scores_are_the_probe_applied_to_states_of_the_full_model(folder: Path) 
     alone = [LlmProbe(open_causal(folder), probe).score([triple])[0].value for triple in TUPLES]
     np.testing.assert_allclose(scores, alone, rtol=0, atol=1e-5)
     assert scorer.score([]) == []
-    assert scorer.signature == f"llm-probe(of-a-test:{whole.signature})"
+    assert scorer.signature == f"llm-probe-2(of-a-test:{whole.signature})"
 
 
 def test_layers_above_the_probe_are_not_run_and_tuples_are_read_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,17 @@ def test_a_trained_retriever_ranks_learnt_tails_first(trained: RetrievalModel) -
         assert right.value == pytest.approx(1.0, abs=0.01)
 
 
+def test_tails_without_a_statement_are_not_learnt() -> None:
+    pytest.importorskip("torch")
+    from tacit.reasoning.training.recipe import RetrieverRecipe
+    from tacit.reasoning.training.retriever import train_retriever
+
+    triples = [*lesson(), ("PersonX buys a dog", "xWant", "to")]
+    recipe = RetrieverRecipe(steps=1, batch_size=64, parts=32)
+    model = train_retriever(triples, ("xWant", "xAttr"), WordEncoder().encode, recipe, encoder=("words", "words"))
+    assert "" not in model.texts
+
+
 def test_equal_seeds_give_equal_models_even_after_a_kill(
     trained: RetrievalModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,41 @@ def test_without_items_there_are_no_tuples(rules: RuleExtractor) -> None:
     assert rules.extract_batch([]) == []
 
 
+@pytest.mark.parametrize(
+    ("turn", "events"),
+    [
+        ("I no longer feel sad.", ["PersonX no longer feels sad"]),
+        ("We are no longer friends.", ["PersonX is no longer friends"]),
+        ("He doesn't smoke anymore.", ["PersonX no longer smokes"]),
+        ("The old phone no longer works.", ["the old phone no longer works"]),
+        ("I used to play the guitar.", ["PersonX used to play the guitar", "PersonX plays the guitar"]),
+        ("I didn't use to like it.", ["PersonX never used to like it", "PersonX does not like it"]),
+        ("She uses it to cook.", ["PersonX uses it to cook"]),
+        ("I could have won the race.", ["PersonX could have won the race", "PersonX wins the race"]),
+        ("You should not have told him.", ["PersonX should not have told PersonY", "PersonX does not tell PersonY"]),
+        ("I would have been killed.", ["PersonX would have been killed", "PersonX is killed"]),
+        ("I was going to call her.", ["PersonX is going to call PersonY", "PersonX calls PersonY"]),
+        ("I can't wait to see you.", ["PersonX wants to see PersonY", "PersonX sees PersonY"]),
+        ("I tried not to laugh.", ["PersonX tries not to laugh"]),
+        ("I don't have to work.", ["PersonX does not have to work"]),
+        ("I don't feel well.", ["PersonX does not feel well"]),
+        ("I'd rather stay home.", ["PersonX stays home"]),
+        ("I've got no idea about it.", ["PersonX has no idea about it"]),
+        ("I have never been to Japan.", ["PersonX does not go to japan"]),
+        ("I seldom watch tv.", ["PersonX seldom watches tv"]),
+        ("The game only has ten minutes.", ["the game only has ten minutes"]),
+        ("I neither drink nor smoke.", ["PersonX does not drink nor smoke"]),
+    ],
+)
+def test_negation_and_aspect_are_kept(rules: RuleExtractor, turn: str, events: list[str]) -> None:
+    assert [event.text for event in rules.events_batch([turn])[0]] == events
+
+
+def test_what_somebody_no_longer_does_is_hindered(rules: RuleExtractor) -> None:
+    found = triples(rules, "I no longer eat cheese because I am sick.")
+    assert ("PersonX eats cheese", "HinderedBy", "PersonX is sick") in found
+
+
 @pytest.mark.parametrize("unit", ["i went home because she was sad and ", "she said that ", "go and ", "a. ", "no ! "])
 def test_very_long_texts_are_read(rules: RuleExtractor, unit: str) -> None:
     response = " ".join((unit * 3_000).split()[:3_000])
@@ -150,7 +185,7 @@ def test_imprecise_rules_are_disabled(rules: RuleExtractor) -> None:
 
 
 def test_the_signature_names_rules_and_pipeline(rules: RuleExtractor) -> None:
-    assert rules.signature.startswith("rules-3;pipeline=")
+    assert rules.signature.startswith("rules-4;pipeline=")
 
 
 def test_a_missing_pipeline_is_named(tmp_path: Path) -> None:
