@@ -56,7 +56,7 @@ LONGEST = (
     "api/server/test_openapi", "api/agents/test_transports", "api/scoring/test_work_folder", "attacks/test_service_doors",
     "attacks/test_damaged_stores", "api/cli/test_installed_program",
 )  # fmt: skip
-ON_SERVER = ("cypher/test_cookbook",)
+ON_SERVER = ("cypher/test_cookbook", "graph/query/test_random_statements")
 
 GraphOf = Callable[[Iterable[Assertion]], KnowledgeGraph]
 Stored = Callable[[Iterable[Assertion], Path], Path]

@@ -9,8 +9,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from tacit.graph.errors import QueryInvalid, QueryRefused
 from tacit.graph.model import QueryResult
 from tacit.graph.query import close_workers, run_embedded, run_neo4j
@@ -22,6 +20,7 @@ from tests.graph.query.statement_grammar import PARAMETERS, Grammar, random_rows
 pytestmark = pytest.mark.neo4j
 
 ROWS = random_rows(7)
+STATEMENTS = 150
 
 
 @pytest.fixture(scope="module")
@@ -51,24 +50,17 @@ def rows(result: QueryResult) -> list[str]:
     return sorted(repr(comparable(row)) for row in result.rows)
 
 
-@settings(
-    max_examples=100,
-    derandomize=True,
-    database=None,
-    phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-@given(seed=st.integers(0, 2**32))
-def test_random_statements_have_the_same_rows_on_both_engines(engines: tuple[Path, Any], seed: int) -> None:
+def test_random_statements_have_the_same_rows_on_both_engines(engines: tuple[Path, Any]) -> None:
     graph, driver = engines
-    query = Grammar(Random(seed)).statement()
-    try:
-        expected = run_neo4j(driver, None, query, PARAMETERS, limit=3000)
-    except (QueryInvalid, QueryRefused):
-        return
-    try:
-        result = run_embedded(graph, query, PARAMETERS, limit=3000)
-    except (QueryInvalid, QueryRefused):
-        return
-    if not expected.truncated:
-        assert rows(result) == rows(expected), query
+    compared = 0
+    for seed in range(STATEMENTS):
+        query = Grammar(Random(seed)).statement()
+        try:
+            expected = run_neo4j(driver, None, query, PARAMETERS, limit=3000)
+            result = run_embedded(graph, query, PARAMETERS, limit=3000)
+        except (QueryInvalid, QueryRefused):
+            continue
+        if not expected.truncated:
+            compared += 1
+            assert rows(result) == rows(expected), query
+    assert compared > STATEMENTS / 2, compared
