@@ -82,7 +82,8 @@ class _Distinction:
     def _known_nodes(self, start: int, end: int) -> list[str]:
         """Return a condition that is always true for each node that the pattern of a ``COUNT { … }`` has from outside.
 
-        Without one, the engine may drop the rows for which there is nothing to count.
+        Without one, the engine may drop the rows for which there is nothing to count. With ``IS NOT NULL``, it may repeat rows
+        that an ``ORDER BY`` with ``LIMIT`` leaves.
         """
         brace = start - 1 - (self.tokens[start - 1].upper == "MATCH")
         if self.tokens[brace].text != "{" or self.tokens[brace - 1].upper != "COUNT":
@@ -95,7 +96,7 @@ class _Distinction:
             and self.tokens[index].start in self.variables
             and self.tokens[index - 1].text == "("
         ]
-        return [f"{name}.uri IS NOT NULL" for name in dict.fromkeys(nodes)]
+        return [f"size({name}.uri) > 0" for name in dict.fromkeys(nodes)]
 
     def _predicate(self, start: int) -> int:
         """Return the index after the pattern that is a condition and begins at ``start``; 0 when none does."""

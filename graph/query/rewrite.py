@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import count, takewhile
+from itertools import count, pairwise, takewhile
 from types import MappingProxyType
 
 from ..errors import QueryInvalid
@@ -55,6 +55,7 @@ _PARTS_OF_WITH = ("ORDER", "SKIP", "OFFSET", "LIMIT", "WHERE")
 _OF_NODES = ("type", "labels", "label", "id", "keys", "properties", "startnode", "endnode")
 """Functions of nodes and relationships."""
 _SIGNS = ("+", "-", "*", "/", "%", "^")
+_AGGREGATES = ("COUNT", "COLLECT", "SUM", "AVG", "MIN", "MAX")
 _QUANTIFIERS = ("any", "all", "none", "single")
 _COMPARISONS = ("=", "<>", "<", ">", "<=", ">=")
 _ARGUMENTS = {"split": (2,), "rand": (0,), "round": (1, 2, 3), "substring": (2, 3), "replace": (3,)}
@@ -90,6 +91,7 @@ class _Rewriter(Statement):
         checker.run()
         self.variables = {token.start for token in checker.variables}
         self.clauses = checker.clauses
+        self._check_distinct()
         self.nodes = self._pattern_names()
         self.inserted = defaultdict(str, self._kept_orders(checker))  # texts by index of the token before which they are inserted
         for index, text in unique_relationships(self, checker).items():
@@ -157,6 +159,20 @@ class _Rewriter(Statement):
                 name = next(name for i in count(len(texts) + 1) if (name := f"kept_order_{i}") not in names)
                 texts[following[len(parts)][1]] = f"UNWIND [1] AS {name} "
         return texts
+
+    def _check_distinct(self) -> None:
+        """Refuse ``WITH DISTINCT`` of values that read no variable, whose rows the engine keeps all."""
+        ends = [index for _, index in self.clauses[1:]] + [len(self.tokens) - 1]
+        for (word, index), end in zip(self.clauses, ends, strict=True):
+            if word != "WITH" or self.tokens[index + 1].upper != "DISTINCT" or self._has_star(index):
+                continue
+            if not any(
+                (token.start in self.variables and before.upper != "AS") or token.upper in _AGGREGATES
+                for before, token in pairwise(self.tokens[index + 1 : end])
+            ):
+                raise self.unsupported(
+                    self.tokens[index], "WITH DISTINCT", "has values that are the same in every row; write WITH … LIMIT 1"
+                )
 
     def _has_star(self, index: int) -> bool:
         """Return whether the ``WITH`` or ``RETURN`` at ``index`` begins with ``*``."""
@@ -246,7 +262,7 @@ class _Rewriter(Statement):
             label = self.tokens[index + 2].name.replace("\\", "\\\\").replace("'", "\\'")
             test = f"label({token.text}) = '{label}'"
             is_filter = before.upper in ("WHERE", "AND")
-            return test if is_filter else f"(CASE WHEN {token.text} IS NOT NULL THEN {test} END)", index + 3
+            return test if is_filter else _condition(f"WHEN {token.text} IS NOT NULL THEN {test}"), index + 3
         return None
 
     def _end(self, index: int, end: int) -> tuple[str, int]:
@@ -443,11 +459,12 @@ class _Rewriter(Statement):
 
         is_open = f"{number(f'({test} IS NULL)')} > 0"
         if function == "single":
-            return f"(CASE WHEN {number(test)} > 1 THEN false WHEN {is_open} THEN null ELSE {number(test)} = 1 END)"
+            return _condition(f"WHEN {number(test)} > 1 THEN false WHEN {is_open} THEN null ELSE {number(test)} = 1")
         decided, otherwise = ("true", "false") if function == "any" else ("false", "true")
         case = f"(NOT {test})" if function == "all" else test
-        tests = f"WHEN {number(case)} > 0 THEN {decided} WHEN {is_open} THEN null WHEN ({items}) IS NOT NULL THEN {otherwise}"
-        return f"(CASE {tests} END)"
+        return _condition(
+            f"WHEN {number(case)} > 0 THEN {decided} WHEN {is_open} THEN null WHEN ({items}) IS NOT NULL THEN {otherwise}"
+        )
 
     def _body(self, start: int, end: int, name: str, outer: list[str], is_condition: bool) -> str:
         """Return the body of a lambda over the items ``name`` of a list.
@@ -533,7 +550,7 @@ class _Rewriter(Statement):
         values = []
         for index in range(start, end):
             token = self.tokens[index]
-            if token.upper in ("COUNT", "COLLECT", "SUM", "AVG", "MIN", "MAX") and self.tokens[index + 1].text == "(":
+            if token.upper in _AGGREGATES and self.tokens[index + 1].text == "(":
                 raise self.unsupported(token, token.text, "inside a list comprehension must be computed before, in a WITH")
             if token.start not in self.variables or token.name in bound or self.tokens[index - 1].text == ".":
                 continue
@@ -560,9 +577,9 @@ class _Rewriter(Statement):
                 closing[cases.pop()] = index
         opening = {end: start for start, end in closing.items()}
         sums: dict[int, tuple[int, list[range]]] = {}
-        past = 0
+        seen: set[int] = set()
         for plus, token in enumerate(self.tokens):
-            if token.text != "+" or plus < past:
+            if token.text != "+" or plus in seen:
                 continue
             start = plus
             while start and (start - 1 in opening or not (start - 1 in closing or self._separates(start - 1))):
@@ -571,6 +588,7 @@ class _Rewriter(Statement):
             while past in closing or not (past in opening or self._separates(past)):
                 signs += [past] if self.tokens[past].kind == "symbol" and self.tokens[past].text in _SIGNS else []
                 past = closing.get(past, past) + 1
+            seen.update(signs)
             operands = [range(first + 1, last) for first, last in zip([start - 1, *signs], [*signs, past], strict=True)]
             is_text = all(self.tokens[sign].text == "+" for sign in signs) and len(signs) > 0
             if is_text and all(operands) and not any(self.tokens[operand.start].kind == "number" for operand in operands):
@@ -687,6 +705,11 @@ class _Rewriter(Statement):
     def unsupported(self, token: Token, what: str, limit: str) -> QueryInvalid:
         """Return the error for standard Cypher at ``token`` that cannot be rewritten; ``limit`` says how far it can."""
         return QueryInvalid(f"the embedded engine does not support this query: {what} at {self.place(token)} {limit}")
+
+
+def _condition(tests: str) -> str:
+    """Return a ``CASE`` that is true, false or null; the engine takes one that is itself a condition of a ``CASE`` as false."""
+    return f"((CASE {tests} END) = true)"
 
 
 def _reading(body: str, outer: Sequence[str], is_condition: bool) -> str:

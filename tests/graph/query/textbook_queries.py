@@ -145,7 +145,12 @@ EQUAL = {
     " RETURN count(*) AS c, count(b) AS d",
     "counts that are zero": "MATCH (n:Concept) RETURN min(COUNT { (n)-[:IsA]->() }) AS a, sum(COUNT { (n)-->() }) AS b,"
     " count(*) AS c",
+    "the first counts by another order": "MATCH (n:Concept) RETURN n.uri AS u, COUNT { (n)-[:IsA]->() } AS c ORDER BY u LIMIT 5",
+    "conditions on a list in a CASE": "UNWIND [1, 2] AS i RETURN CASE WHEN any(x IN [1, 2] WHERE x > 1) THEN i ELSE 0 END AS a",
+    "labels in a CASE": "MATCH (n) RETURN CASE WHEN n:Event THEN 'event' ELSE 'concept' END AS k, count(*) AS c ORDER BY k",
+    "one row of distinct aggregates": "MATCH (n:Concept) WITH DISTINCT count(*) AS c RETURN c",
     "texts with nulls": "MATCH (a)-[r]->(b) RETURN a.text + r.dataset AS t, 'x' + r.license + '!' AS l ORDER BY t, l",
+    "texts of texts with nulls": "MATCH (a)-[r]->(b) RETURN '<' + (a.text + r.dataset) + '>' AS t ORDER BY t",
     "replaced texts with nulls": "MATCH ()-[r]->(b) RETURN replace(b.text, 'o', r.dataset) AS t, substring(r.dataset, 1) AS s"
     " ORDER BY t, s",
     "substrings of letters with accents": "RETURN substring('ä', 1) AS a, substring('äö', 1, 5) AS b, substring('äö', 3, 1) AS c",
