@@ -269,17 +269,21 @@ def response_of(data: Mapping[str, Any]) -> str:
 
 
 def references_of(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the texts of ``references`` (a list; in CSV in its cell) and ``reference`` (one text, or a list)."""
+    """Return the texts of ``references`` (a list; in CSV in its cell) and ``reference`` (one text, or a list), without nulls."""
     references: tuple[str, ...] = ()
     for key in ("references", "reference"):
         value = data.get(key)
-        if isinstance(value, str):
-            texts = list_in(value)
-            value = texts if texts is not None and _are_texts(texts) else [value] if value.strip() else []
-        if value is not None and not _are_texts(value):
+        texts = _without_nulls(list_in(value) if isinstance(value, str) else value)
+        if isinstance(value, str) and not _are_texts(texts):
+            texts = [value] if value.strip() else []
+        if value is not None and not _are_texts(texts):
             raise BrokenRecord(f"{key} is neither a text nor {TEXTS}")
-        references += tuple(value or ())
+        references += tuple(texts or ())
     return references
+
+
+def _without_nulls(value: Any) -> Any:
+    return [entry for entry in value if entry is not None] if isinstance(value, list) else value
 
 
 def texts_of(value: Any, key: str) -> list[str]:

@@ -24,14 +24,30 @@ from typing import Any, NamedTuple
 import orjson
 
 from ..graph.errors import InputError
-from .io import BOM, MAX_LINE, NOT_UTF8, NUL_BYTE, TOO_LONG, ByteSource, Chunks, Line, blocks, decode, excerpt, lines, split
+from .io import (
+    BOM,
+    MAX_LINE,
+    NOT_UTF8,
+    NUL_BYTE,
+    TOO_LONG,
+    ByteSource,
+    Chunks,
+    Line,
+    blocks,
+    decode,
+    excerpt,
+    finite,
+    lines,
+    split,
+)
 
 PARQUET = b"PAR1"
 """The first bytes of a Parquet file."""
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _HEAD_BYTES = 1 << 16
-_DELIMITERS = ",\t;"
+_DELIMITERS = ",\t;|"
+_SEPARATOR_LINE = re.compile(rb'"?sep=[,;|\t]"?(?=\r?\n)', re.IGNORECASE)
 _TABLE_SUFFIXES = (".csv", ".tsv")
 _NAME = re.compile(r"[\w .:/()-]{1,64}")
 _ROWS = 256  # rows of Parquet per batch
@@ -151,6 +167,7 @@ class Peeked:
     """A source whose beginning (:attr:`head`, 64 KB) has been read, and is yielded again.
 
     Carriage returns become line feeds where the beginning has no line feed, as in files of old Macs and some spreadsheets.
+    A first line ``sep=;``, by which Excel knows the delimiter, becomes empty.
     """
 
     def __init__(self, source: ByteSource) -> None:
@@ -162,8 +179,11 @@ class Peeked:
         self.head = b"".join(self._first_chunks).removeprefix(BOM)
         if b"\n" not in self.head and b"\r" in self.head and not self.head.startswith(PARQUET):
             self.head = self.head.replace(b"\r", b"\n")
-            self._first_chunks, rest = [], chain(self._first_chunks, self._chunks)
+            self._first_chunks, rest = [self.head], self._chunks
             self._chunks = (chunk.replace(b"\r", b"\n") for chunk in rest)
+        if separator := _SEPARATOR_LINE.match(self.head):
+            self.head = self.head[separator.end() :]
+            self._first_chunks = [self.head]
 
     @property
     def damage(self) -> str | None:
@@ -352,8 +372,27 @@ class _TableReader:
         return self._flawed is not None and isinstance(self._flawed.flaw, Damage)
 
     def _are_rows(self, lines: Sequence[str]) -> bool:
-        """Return whether lines between quotes are rows by themselves, which only tabs can tell, since they are rare in texts."""
-        return self._delimiter == "\t" and self._quoted and all(line.count("\t") == self._width - 1 for line in lines)
+        """Return whether lines between quotes are rows by themselves, so that the quotes are misplaced.
+
+        Tabs tell, since they are rare in texts. Of other delimiters each line has as many as a row, and a number in one and the
+        same column.
+        """
+        if not self._quoted:
+            return False
+        if self._delimiter == "\t":
+            return all(line.count("\t") == self._width - 1 for line in lines)
+        if len(lines) < 2:
+            return False
+        rows = [self._alone(line) for line in lines]
+        return all(len(row) == self._width for row in rows) and any(
+            all(finite(cell.strip()) is not None for cell in column) for column in zip(*rows, strict=True)
+        )
+
+    def _alone(self, line: str) -> list[str]:
+        """Return the cells of a line read by itself, without quotes where these are misplaced."""
+        with suppress(csv.Error):
+            return next(csv.reader([line], delimiter=self._delimiter, strict=True), [])
+        return self._unquoted(line)
 
     def _without_quotes(self, error: csv.Error) -> list[str]:
         """Return the cells of the first line of a row with an error, if it is a row by itself, and let the others be read."""

@@ -77,7 +77,7 @@ def _detected_format(head: bytes, path: str, form: FileForm) -> Format:
 def _delimiter(head: bytes) -> str:
     """Return the delimiter that is most frequent in the first line."""
     first = head.lstrip().split(b"\n", 1)[0].decode(errors="replace")
-    return max(",", ";", "\t", key=first.count)
+    return max(",", ";", "\t", "|", key=first.count)
 
 
 def _table(source: Peeked, delimiter: str, quoted: bool, names: Sequence[str], columns: Sequence[str]) -> Iterator[Values]:

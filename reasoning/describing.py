@@ -157,11 +157,6 @@ class DefaultMetrics:
     reason: str
     not_run: str
 
-    @property
-    def headline(self) -> str:
-        """The metric to read first."""
-        return self.names[0]
-
 
 def default_metrics(graph: object = None) -> DefaultMetrics:
     """Return the metrics that score when none is named: the headline, and with a graph ``grounding``, which explains by it.

@@ -94,11 +94,24 @@ class _Collected:
         self.faults.add(sentence)
 
     def note(self) -> None:
-        """Print notes on rows that are left out, and on data sets that are in several files."""
+        """Print notes on rows that are left out, on repeated responses, and on data sets that are in several files."""
         self.faults.note("left out")
+        for dataset, repeated in self.repeated().items():
+            note(
+                f"{dataset}: {plural(repeated, 'row')} repeat history, response and system of another and count as ratings of "
+                "their own; if they are of several people, give one row a response with their list in ratings"
+            )
         for dataset, files in self.datasets.items():
             if len(files) > 1:
                 note(f"the data set {dataset} is in {len(files)} files, which are merged: {', '.join(files)}")
+
+    def repeated(self) -> Counter[str]:
+        """Return by data set how many rows rate a response of the same system that a row before them rates."""
+        rated = Counter((row.dataset, row.system, row.history, row.response) for row in self.judgements)
+        repeated: Counter[str] = Counter()
+        for (dataset, *_), number in rated.items():
+            repeated[dataset] += number - 1
+        return +repeated
 
     def completed(self, rows: Sequence[Agreement], metrics: Sequence[str]) -> list[Agreement]:
         """Return ``rows`` with a row for each metric and data set that has no judgement."""

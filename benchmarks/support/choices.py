@@ -14,7 +14,8 @@ from tacit.loaders import read_cicero, read_dialogues
 from tacit.loaders.dialogues import Dialogue
 from tacit.reasoning.inference.choice_figures import MEASURES, choice_measures, interval
 from tacit.reasoning.inference.judges import FORM, form_of
-from tacit.reasoning.training.choice_head import CONTROL, FormSettings, clusters, without_dialogues
+from tacit.reasoning.training.choice_head import CONTROL, FormSettings, without_dialogues
+from tacit.reasoning.training.corpora import clusters
 
 Floats = NDArray[np.float64]
 EXACT, F1, AUC = (MEASURES.index(name) for name in ("exact", "f1", "auc"))

@@ -28,7 +28,6 @@ SCAN_MEMORY = 256 << 20
 """Bytes of the buffer pool of an engine that reads the whole graph."""
 APPENDED = 1_500_000
 """Most nodes of a label with which assertions are appended to a table that has some, for which 190 MB of memory are needed."""
-NODE_TABLES = ("Concept", "Event", "Manifest")
 
 _THREADS = 2
 _LEAST_WINDOW = 256

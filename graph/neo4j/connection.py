@@ -46,7 +46,7 @@ class Server:
             database: the database's name; None for the user's home database.
         """
         retry_seconds = _retry_seconds()
-        self.address, self.database = address, database
+        self.database = database
         self._bookmark_manager = neo4j.GraphDatabase.bookmark_manager()
         self.url = f"{address}/{database}" if database else address
         auth = (user or "neo4j", password) if password is not None or user else None

@@ -305,13 +305,15 @@ def k_folds(groups: Indices, folds: int, seed: int) -> list[TrainTestSplit]:
 
 
 def random_splits(groups: Indices, test_share: float, rounds: int, seed: int) -> list[TrainTestSplit]:
-    """Return ``rounds`` random splits whose test part has about ``test_share`` of the items, in whole groups."""
+    """Return ``rounds`` random splits whose test part has, in whole groups, a share of the items as near to ``test_share`` as
+    the order drawn allows, but at least one group."""
     sizes = np.bincount(groups) if len(groups) else np.zeros(0, dtype=np.int64)
     result = []
     for number in range(rounds):
         order = np.random.default_rng([seed, number]).permutation(len(sizes))
         chosen = np.zeros(len(sizes), dtype=bool)
-        chosen[order[: max(1, int(np.searchsorted(np.cumsum(sizes[order]), test_share * len(groups))))]] = True
+        if len(order):
+            chosen[order[: 1 + int(np.abs(np.cumsum(sizes[order]) - test_share * len(groups)).argmin())]] = True
         tested = chosen[groups]
         if tested.all() or not tested.any():
             raise InputError(f"{len(sizes)} conversations cannot be divided into parts for training and testing; give more data")

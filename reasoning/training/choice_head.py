@@ -27,7 +27,7 @@ from ..inference.judges import FORM, FormModel, Judge, form_of, terms_of
 from ..models.modelfile import digest_of
 from .checkpoints import StageProgress, stored_arrays
 from .choice_probe import pairs_of
-from .corpora import distinctive_turns
+from .corpora import clusters, distinctive_turns
 from .probes import logistic
 
 Matrix = NDArray[np.float64]
@@ -122,24 +122,6 @@ def unseen_form(
         for index in fold.test.tolist():
             result[index] = model.log_odds(instances[index].choices)[:, None]
     return result
-
-
-def clusters(instances: Sequence[Instance]) -> Indices:
-    """Return the number of each instance's group: dialogues that share a turn of six words or more are in one."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    first: dict[str, int] = {}  # by dialogue and by turn, the first instance
-    edges = []
-    for index, instance in enumerate(instances):
-        edges.append((index, first.setdefault(f"dialogue {instance.id}", index)))
-        turns = sorted(distinctive_turns(map(without_speaker, instance.dialogue)))
-        edges += [(index, first.setdefault(f"turn {turn}", index)) for turn in turns]
-    if not edges:
-        return np.zeros(0, dtype=np.int64)
-    shape = (len(instances), len(instances))
-    _, labels = connected_components(coo_array((np.ones(len(edges), bool), np.array(edges).T), shape), directed=False)
-    return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
 
 
 def conversation_groups(instances: Sequence[Instance]) -> Indices:

@@ -18,6 +18,7 @@ from ..models.causal_lm import CausalModel
 from ..models.layers import count_layers
 from ..models.linear_probe import Probe
 from .checkpoints import StageProgress
+from .corpora import clusters
 from .probes import (
     Batch,
     Pairs,
@@ -32,7 +33,7 @@ from .probes import (
 
 FOLDS = 5
 LEAST = 10
-"""Fewest dialogues."""
+"""Fewest dialogues, those that share turns counted as one."""
 
 
 def read_choices(
@@ -50,19 +51,19 @@ def read_choices(
 
 
 def pairs_of(instances: Sequence[Instance]) -> Pairs:
-    """Return the pairs of a right and a wrong choice of the same instance, with the instances' dialogues as groups."""
+    """Return the pairs of a right and a wrong choice of the same instance; dialogues that share turns are one group."""
     rows: list[tuple[int, int, int, int]] = []
-    groups: dict[str, int] = {}
+    groups: dict[int, int] = {}
     first = 0
-    for number, instance in enumerate(instances):
+    for number, (instance, cluster) in enumerate(zip(instances, clusters(instances).tolist(), strict=True)):
         wrong = [index for index in range(len(instance.choices)) if index not in instance.correct]
         if instance.correct and wrong:
-            group = groups.setdefault(instance.id, len(groups))
+            group = groups.setdefault(cluster, len(groups))
             rows += [(first + right, first + wrong_choice, number, group) for right in instance.correct for wrong_choice in wrong]
         first += len(instance.choices)
     if len(groups) < LEAST:
         raise InputError(
-            f"{len(groups)} dialogues have instances with right and wrong choices, too few; give {LEAST} dialogues or more"
+            f"{len(groups)} dialogues that share no turn have instances with right and wrong choices; give {LEAST} or more"
         )
     return Pairs(*np.array(rows, np.int64).T)
 
@@ -78,8 +79,9 @@ def train_choice_probe(
 ) -> Probe:
     """Return a probe of ``causal``, trained on right against wrong choices; instances count the same.
 
-    Layer and penalty are chosen by the pairs of dialogues that are left out of the fit, in five folds. ``folder`` keeps the
-    hidden states. A probe that puts no more left-out pairs in order than chance is an :class:`InputError`.
+    Layer and penalty are chosen by the pairs of dialogues that are left out of the fit, in five folds; dialogues that share turns
+    are left out together. ``folder`` keeps the hidden states. A probe that puts no more left-out pairs in order than chance is
+    an :class:`InputError`.
     """
     report = progress or (lambda *_: None)
     pairs = pairs_of(instances)
@@ -95,7 +97,8 @@ def train_choice_probe(
         PROBE, layers[chosen.column], (slope * weights).astype(np.float32), causal.files.signature, dtype=causal.dtype,
         facts={
             **(facts or {}), "instances": len(np.unique(pairs.owner)), "pairs": len(pairs.right),
-            "dialogues": int(pairs.group.max()) + 1, "layers": depth, "penalty": chosen.penalty,
+            "dialogues": len({instances[number].id for number in pairs.owner.tolist()}), "clusters": int(pairs.group.max()) + 1,
+            "layers": depth, "penalty": chosen.penalty,
             "ordered": round(chosen.quality, 4),
             "interval": np.percentile(resampled(chosen.predictions, pairs, seed), [2.5, 97.5]).round(4).tolist(),
             "yes_alone": round(share_in_order(margins, pairs.weights), 4), "variants": variants, "seed": seed,

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.errors import InputError
+from ...graph.questions import Instance, without_speaker
+from ..evaluation.resampling import Indices
 from ..metrics.coherence.associations import words_of
 from ..models.encoder import TextEncoder
 from .checkpoints import StageProgress, stored_arrays
@@ -72,6 +74,24 @@ def distinct_dialogues(
 def distinctive_turns(turns: Iterable[str]) -> set[str]:
     """Return the turns of six words or more, in a form that ignores case, punctuation and spaces."""
     return {plain for turn in turns if (plain := _normalised(turn)).count(" ") >= DISTINCTIVE_WORDS - 1}
+
+
+def clusters(instances: Sequence[Instance]) -> Indices:
+    """Return the number of each instance's group: dialogues that share a turn of six words or more are in one."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first: dict[str, int] = {}  # by dialogue and by turn, the first instance
+    edges = []
+    for index, instance in enumerate(instances):
+        edges.append((index, first.setdefault(f"dialogue {instance.id}", index)))
+        turns = sorted(distinctive_turns(map(without_speaker, instance.dialogue)))
+        edges += [(index, first.setdefault(f"turn {turn}", index)) for turn in turns]
+    if not edges:
+        return np.zeros(0, dtype=np.int64)
+    shape = (len(instances), len(instances))
+    _, labels = connected_components(coo_array((np.ones(len(edges), bool), np.array(edges).T), shape), directed=False)
+    return np.asarray(labels, np.int64)  # scipy numbers components in order of their first node
 
 
 def check_corpora(corpora: Mapping[str, Sequence[Dialogue]]) -> None:

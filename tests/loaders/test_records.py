@@ -184,6 +184,33 @@ def test_a_misplaced_quote_takes_no_other_row(text: str, responses: list[Any], w
     assert [(row.line, row.reason) if isinstance(row, ItemError) else row.response for row in rows] == responses
 
 
+def test_a_quote_that_closes_in_a_later_row_takes_no_row(written: Callable[[bytes], Path]) -> None:
+    text = 'history,response,rating\nHi,"yes,3\nHi,no,4\nHi,"she said ""so"", yes",5\nHi,he left",2\n'
+    rows = [(row.response, row.rating) for row in read_judgements(written(text.encode())) if isinstance(row, Judgement)]
+    assert rows == [('"yes', 3), ("no", 4), ('she said "so", yes', 5), ('he left"', 2)]
+    turns = 'history,response,rating\n"Well, hello, you\nFine",Good,4\n'
+    assert [row.history for row in read_judgements(written(turns.encode())) if isinstance(row, Judgement)] == [
+        ("Well, hello, you", "Fine"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["sep=;\r\nHistory;Response\r\nHi;yes\r\n", "sep=;\rHistory;Response\rHi;yes\r", "history|response\nHi|yes\n"]
+)
+def test_tables_of_spreadsheets_name_their_delimiter(text: str, written: Callable[[bytes], Path]) -> None:
+    [item] = read_items(written(b"\xef\xbb\xbf" + text.encode()), strict=True)
+    assert isinstance(item, Item)
+    assert (item.history, item.response, item.id) == (("Hi",), "yes", "3" if text.startswith("sep") else "2")
+
+
+def test_references_that_are_null_count_as_none(written: Callable[[bytes], Path]) -> None:
+    rows = [
+        {"history": ["Hi"], "response": "yes", "references": [None, "no"]},
+        {"history": [], "response": "a", "reference": "[null]"},
+    ]
+    assert [row.references for row in read_items(written(as_lines(rows)), strict=True) if isinstance(row, Item)] == [("no",), ()]
+
+
 def test_a_cell_that_is_too_long_or_has_no_end(written: Callable[[bytes], Path]) -> None:
     heading, too_long = "history,response\n", ItemError(2, "not CSV (field larger than field limit (131072))")
     long = heading + 'x,"' + "a, b, c\n" * 20_000 + '"\ny,c\n'

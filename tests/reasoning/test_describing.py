@@ -156,7 +156,7 @@ def test_with_its_language_model_overall_is_the_headline(monkeypatch: pytest.Mon
 def test_the_default_is_the_recommended_metric_and_with_a_graph_grounding() -> None:
     with_graph, without = default_metrics("graph"), default_metrics()
     assert (with_graph.names, without.names) == (("coherence", "grounding"), ("coherence",))
-    assert [row.name for row in describe_metrics() if row.recommended] == [without.headline]
+    assert [row.name for row in describe_metrics() if row.recommended] == [without.names[0]]
     assert with_graph.reason.startswith("scoring with coherence, which agrees best with human ratings")
     assert "Pearson .28 [.24, .31]" in with_graph.reason
     assert ", and grounding, which shows" in with_graph.reason

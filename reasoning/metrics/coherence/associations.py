@@ -43,7 +43,6 @@ class AssociationGraph:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         try:
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
             self._trie = self._open_trie(folder / TERMS)

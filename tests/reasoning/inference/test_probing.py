@@ -30,7 +30,7 @@ WRONG = ("we went to the beach", "we swam in the sea", "we went to the sea", "we
 
 def instance(number: int, **changes: str) -> Instance:
     """An instance whose right choices are about food and whose wrong ones are about the sea."""
-    turns = ["A: i have a dog and it wants a bone", f"B: give it food {'day ' * (number % 4)}"]
+    turns = [f"A: {changes.get('opening', 'it wants a bone')}", f"B: give it food {'day ' * (number % 3)}"]
     choices = [WRONG[number % 4], RIGHT[number % 4], WRONG[(number + 1) % 4], RIGHT[(number + 2) % 4]]
     return Instance(changes.get("id", f"d-{number}"), turns, "give it food", "cause", choices, (1, 3))
 
@@ -92,7 +92,7 @@ def test_yes_no_implements_the_judge_protocol(causal: CausalModel) -> None:
 def test_a_probe_learns_right_choices(trained: tuple[Probe, Path], folder: Path) -> None:
     probe, _ = trained
     assert probe.facts["pairs"] == 12 * 4
-    assert probe.facts["ordered"] > 0.9
+    assert probe.facts["ordered"] > 0.85
     assert (probe.facts["layers"], probe.facts["variants"]) == (3, 10)  # two layers with five penalties each
     judge = ProbeJudge(open_causal(folder), probe)
     unseen = Instance("new", ["A: i have a dog", "B: it wants a bone"], "it wants a bone", "cause", [WRONG[2], RIGHT[1]], (1,))
@@ -137,10 +137,13 @@ def test_an_instance_of_any_number_of_choices_counts_once() -> None:
     assert len(pairs.right) == 11 * 4 + 1
     assert np.bincount(pairs.owner, pairs.weights)[[0, 10, 12]] == pytest.approx([1 / 12] * 3)
     assert (pairs.right[-1], pairs.wrong[-1]) == (10 * 4 + 4 + 3, 10 * 4 + 4 + 2)
-    with pytest.raises(InputError, match=r"9 dialogues .* give 10 dialogues or more"):
+    with pytest.raises(InputError, match=r"9 dialogues .* give 10 or more"):
         pairs_of([instance(number) for number in range(9)])
-    with pytest.raises(InputError, match="1 dialogues have"):
+    with pytest.raises(InputError, match="1 dialogues that share"):
         pairs_of([instance(number, id="same") for number in range(12)])
+    shared = {"opening": "i have a dog and it wants a bone"}
+    groups = pairs_of([*(instance(number) for number in range(10)), instance(10, **shared), instance(11, **shared)]).group
+    assert np.bincount(groups).tolist() == [4] * 10 + [8]
 
 
 def test_mismatched_probe_and_model_are_refused(trained: tuple[Probe, Path], folder: Path, tmp_path: Path) -> None:

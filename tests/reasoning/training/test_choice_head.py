@@ -18,7 +18,6 @@ from tacit.reasoning.training.choice_head import (
     CrossFit,
     FormSettings,
     JudgeFeatures,
-    clusters,
     fit_form,
     fit_head,
     measure,
@@ -26,6 +25,7 @@ from tacit.reasoning.training.choice_head import (
     unseen_form,
     without_dialogues,
 )
+from tacit.reasoning.training.corpora import clusters
 
 LONG = "we are going to the sea tomorrow"
 ROWS = [

@@ -73,6 +73,13 @@ def test_random_splits_keep_groups_whole_and_hold_about_the_share(sizes: list[in
         assert 1 <= len(test) <= 0.1 * len(groups) + 9
 
 
+def test_random_splits_are_as_near_to_the_share_as_groups_allow() -> None:
+    singles = np.arange(10)
+    assert [len(test) for _, test in random_splits(singles, 0.3, 3, 0)] == [3, 3, 3]
+    pairs = np.repeat(np.arange(10), 2)
+    assert [len(test) for _, test in random_splits(pairs, 0.28, 3, 0)] == [6, 6, 6]  # 5.6 of 20
+
+
 def test_seeds() -> None:
     groups = np.repeat(np.arange(30), 3)
     folds = [[test.tolist() for _, test in k_folds(groups, 5, seed)] for seed in (0, 0, 1)]
