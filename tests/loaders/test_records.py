@@ -204,7 +204,7 @@ def test_tables_of_spreadsheets_name_their_delimiter(text: str, written: Callabl
 
 
 def test_references_that_are_null_count_as_none(written: Callable[[bytes], Path]) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"history": ["Hi"], "response": "yes", "references": [None, "no"]},
         {"history": [], "response": "a", "reference": "[null]"},
     ]
