@@ -374,14 +374,14 @@ class _TableReader:
     def _are_rows(self, lines: Sequence[str]) -> bool:
         """Return whether lines between quotes are rows by themselves, so that the quotes are misplaced.
 
-        Tabs tell, since they are rare in texts. Of other delimiters each line has as many as a row, and a number in one and the
-        same column.
+        Tabs tell, since they are rare in texts. With other delimiters, three lines or more tell that each have the cells of a row
+        and a number in one and the same column.
         """
         if not self._quoted:
             return False
         if self._delimiter == "\t":
             return all(line.count("\t") == self._width - 1 for line in lines)
-        if len(lines) < 2:
+        if len(lines) < 3:
             return False
         rows = [self._alone(line) for line in lines]
         return all(len(row) == self._width for row in rows) and any(

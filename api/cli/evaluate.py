@@ -98,8 +98,8 @@ class _Collected:
         self.faults.note("left out")
         for dataset, repeated in self.repeated().items():
             note(
-                f"{dataset}: {plural(repeated, 'row')} repeat history, response and system of another and count as ratings of "
-                "their own; if they are of several people, give one row a response with their list in ratings"
+                f"{dataset}: {plural(repeated, 'row')} with the history, response and system of another, each a rating of its "
+                "own; if they are of several people, give one row a response with their list in ratings"
             )
         for dataset, files in self.datasets.items():
             if len(files) > 1:

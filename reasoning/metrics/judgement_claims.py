@@ -10,6 +10,7 @@ wording has to be close to the graph's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -106,7 +107,8 @@ class GraphClaims:
             if clause.denied or clause.mood is Mood.QUESTION or not clause.phrase:
                 continue
             for text, fact in stated:
-                phrases = event_words(clause, denied=False, aim=True), event_words(fact)
+                # "no longer" denies as "not" does
+                phrases = event_words(clause, denied=False, aim=True), event_words(replace(fact, ended=False))
                 event, event_of_fact = map(head_form, name_participants(phrases))
                 for assertion in self._relations(event):
                     tail = comparison_key(assertion.tail_text, "xNeed" if assertion.relation in NEEDS else assertion.relation)

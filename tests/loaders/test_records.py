@@ -188,9 +188,9 @@ def test_a_quote_that_closes_in_a_later_row_takes_no_row(written: Callable[[byte
     text = 'history,response,rating\nHi,"yes,3\nHi,no,4\nHi,"she said ""so"", yes",5\nHi,he left",2\n'
     rows = [(row.response, row.rating) for row in read_judgements(written(text.encode())) if isinstance(row, Judgement)]
     assert rows == [('"yes', 3), ("no", 4), ('she said "so", yes', 5), ('he left"', 2)]
-    turns = 'history,response,rating\n"Well, hello, you\nFine",Good,4\n'
+    turns = 'history,response,rating\n"Well, hello, 1\nFine",Good,4\n'
     assert [row.history for row in read_judgements(written(turns.encode())) if isinstance(row, Judgement)] == [
-        ("Well, hello, you", "Fine"),
+        ("Well, hello, 1", "Fine"),
     ]  # fmt: skip
 
 

@@ -238,7 +238,7 @@ def test_undefined_correlations_are_null_with_a_note(
     file = file_of(tmp_path / "flat.jsonl", rows_of(texts))
     outcome = tacit("evaluate", file, "-m", tiny, "--json", "--quiet")
     [row] = outcome.json
-    assert all("repeat history" in line for line in outcome.err.splitlines())
+    assert all("the history, response and system of another" in line for line in outcome.err.splitlines())
     assert row["note"] == note
     for kind in ("pearson", "spearman", "kendall"):
         assert row[kind] == {"value": None, "low": None, "high": None, "p": None}
@@ -280,9 +280,9 @@ def test_files_with_equal_names_are_distinguished_and_equal_data_sets_joined(tac
         ("shared", "t", 5),
     ]
     assert "the data set shared is in 2 files, which are merged" in outcome.err
-    assert "repeat history" not in outcome.err
+    assert "of another" not in outcome.err
     file_of(first, [*rows_of(TEXTS), *rows_of(TEXTS[:3])])
-    assert "x/talk: 3 rows repeat history, response and system of another" in tacit(*base, first, second).err
+    assert "x/talk: 3 rows with the history, response and system of another" in tacit(*base, first, second).err
     twice = tacit(*base, first, second, first.parent / ".." / "x" / "talk.jsonl")
     assert twice.status == 2
     assert "is given twice" in twice.err
