@@ -59,6 +59,12 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> str:
     return "tiny"
 
 
+FOUR_REPEATED = (
+    "flat: 4 rows with the history, response and system of another, each a rating of its own; if they are of several people, "
+    "give one row a response with their list in ratings\n"
+)
+
+
 def rows_of(texts: Sequence[tuple[list[str], str, Any]], **more: Any) -> list[dict[str, Any]]:
     return [{"history": history, "response": response, "rating": rating, **more} for history, response, rating in texts]
 
@@ -224,21 +230,21 @@ def test_odd_texts_are_judged_or_counted_as_unscored(tacit: Tacit, sample_graph:
 
 
 @pytest.mark.parametrize(
-    ("texts", "note"),
+    ("texts", "note", "repeated"),
     [
-        ([(["a"], text, 3.0) for _, text, _ in TEXTS], "every response has the same rating"),
-        ([(["a"], "same", float(number)) for number in range(5)], "every response has the same score"),
-        (TEXTS[:2], "fewer than 3 judged responses"),
-        ([(["a"], "?!", float(number)) for number in range(5)], "fewer than 3 judged responses"),
+        ([(["a"], text, 3.0) for _, text, _ in TEXTS], "every response has the same rating", ""),
+        ([(["a"], "same", float(number)) for number in range(5)], "every response has the same score", FOUR_REPEATED),
+        (TEXTS[:2], "fewer than 3 judged responses", ""),
+        ([(["a"], "?!", float(number)) for number in range(5)], "fewer than 3 judged responses", FOUR_REPEATED),
     ],
 )
 def test_undefined_correlations_are_null_with_a_note(
-    tacit: Tacit, tiny: str, tmp_path: Path, texts: list[tuple[list[str], str, float]], note: str
+    tacit: Tacit, tiny: str, tmp_path: Path, texts: list[tuple[list[str], str, float]], note: str, repeated: str
 ) -> None:
     file = file_of(tmp_path / "flat.jsonl", rows_of(texts))
     outcome = tacit("evaluate", file, "-m", tiny, "--json", "--quiet")
     [row] = outcome.json
-    assert all("the history, response and system of another" in line for line in outcome.err.splitlines())
+    assert outcome.err == repeated
     assert row["note"] == note
     for kind in ("pearson", "spearman", "kendall"):
         assert row[kind] == {"value": None, "low": None, "high": None, "p": None}

@@ -30,7 +30,7 @@ WRONG = ("we went to the beach", "we swam in the sea", "we went to the sea", "we
 
 def instance(number: int, **changes: str) -> Instance:
     """An instance whose right choices are about food and whose wrong ones are about the sea."""
-    turns = [f"A: {changes.get('opening', 'it wants a bone')}", f"B: give it food {'day ' * (number % 3)}"]
+    turns = [f"A: {changes.get('opening', 'i have a hungry dog')}", f"B: give it food {'day ' * (number % 3)}"]
     choices = [WRONG[number % 4], RIGHT[number % 4], WRONG[(number + 1) % 4], RIGHT[(number + 2) % 4]]
     return Instance(changes.get("id", f"d-{number}"), turns, "give it food", "cause", choices, (1, 3))
 
@@ -92,7 +92,7 @@ def test_yes_no_implements_the_judge_protocol(causal: CausalModel) -> None:
 def test_a_probe_learns_right_choices(trained: tuple[Probe, Path], folder: Path) -> None:
     probe, _ = trained
     assert probe.facts["pairs"] == 12 * 4
-    assert probe.facts["ordered"] > 0.85
+    assert probe.facts["ordered"] > 0.9
     assert (probe.facts["layers"], probe.facts["variants"]) == (3, 10)  # two layers with five penalties each
     judge = ProbeJudge(open_causal(folder), probe)
     unseen = Instance("new", ["A: i have a dog", "B: it wants a bone"], "it wants a bone", "cause", [WRONG[2], RIGHT[1]], (1,))
